@@ -94,24 +94,36 @@ final class ClientInfo: Sendable {
   /// intercepted.
   let target: InterceptedTarget?
 
-  /// The socket, as long as the connection waits for its first request.
-  private let waiting: Mutex<Int32?>
-  private let isDone = Atomic<Bool>(false)
+  /// The socket, as long as the connection is open.
+  private let open: Mutex<Int32?>
+  private let isAskingNow = Atomic<Bool>(false)
+  private let ended = Atomic<Int>(0)
 
-  /// Whether the first request has come, or the connection has ended.
-  var needsNoWatch: Bool { isDone.load(ordering: .relaxed) }
+  /// Whether the head of a request has come, and the request has not ended.
+  var isAsking: Bool { isAskingNow.load(ordering: .relaxed) }
 
-  /// Notes that the first request has come, or the connection ends.
-  func endWait() {
-    guard !needsNoWatch else { return }
-    isDone.store(true, ordering: .relaxed)
-    waiting.withLock { $0 = nil }
+  /// The number of requests that have ended.
+  var answered: Int { ended.load(ordering: .relaxed) }
+
+  /// Whether the connection has ended.
+  var isGone: Bool { open.withLock { $0 == nil } }
+
+  /// Notes that the head of a request has come.
+  func beginRequest() { isAskingNow.store(true, ordering: .relaxed) }
+
+  /// Notes that a request has ended.
+  func endRequest() {
+    ended.add(1, ordering: .relaxed)
+    isAskingNow.store(false, ordering: .relaxed)
   }
 
-  /// Ends the connection if it still waits for its first request.
+  /// Notes that the connection ends.
+  func leave() { open.withLock { $0 = nil } }
+
+  /// Ends the connection if it waits for a request.
   func endWithoutRequest() {
-    waiting.withLock { socket in
-      guard let socket else { return }
+    open.withLock { socket in
+      guard let socket, !isAsking else { return }
       shutdown(socket, Int32(SHUT_RD))
       shutdown(socket, Int32(SHUT_WR))
     }
@@ -120,7 +132,7 @@ final class ClientInfo: Sendable {
   init(_ connection: OpaquePointer, _ interceptor: Interceptor?) {
     socket = unsafe ocmhd_socket(connection)
     target = interceptor?.target(of: socket)
-    waiting = Mutex(socket)
+    open = Mutex(socket)
     // Safety: the function writes at most `capacity` bytes with a NUL at the end.
     address = unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 64) { buffer in
       guard let start = buffer.baseAddress else { return "" }

@@ -186,7 +186,9 @@ extension Exchange {
       // After a complete answer, the task may still have data to store.
       if !isSent { callOut { task.cancel() } }
     }
-    let record = note.record(client: connection.client?.address ?? "", isSent, core.clock.now())
+    let client = connection.client
+    client?.endRequest()
+    let record = note.record(client: client?.address ?? "", isSent, core.clock.now())
     if isTunnel { core.tunnelEnded(record) } else { core.finish(record) }
   }
 

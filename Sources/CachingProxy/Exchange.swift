@@ -98,6 +98,7 @@ final class Exchange: Sendable {
     switch phase {
     case nil: return nil
     case .new:
+      connection.client?.beginRequest()
       state.withLock { $0.note.method = unsafe String(cString: method) }
       return begin { () throws(RequestRefusal) in
         unsafe try connection.head(target: target, at: place, method: method, version: version)

@@ -15,8 +15,8 @@ final class ProxyCore: Sendable {
   let clock: any WallClock
   /// Whether clients use TLS: then only the server library may write to their sockets.
   let isEncrypted: Bool
-  /// Watches clients with TLS; `nil` if there are none.
-  let handshakes: HandshakeWatch?
+  /// Ends connections without requests; `nil` if the system has no thread for it.
+  let watch: HeadWatch?
   /// The longest time in which a client may accept no byte.
   let patience: Duration
   let connections = ConnectionCount()
@@ -31,7 +31,7 @@ final class ProxyCore: Sendable {
     backend: any ProxyBackend, router: TargetRouter, identity: ProxyIdentity,
     trustsForwarded: Bool = false, scheme: NormalizedURL.Scheme = .http,
     pages: (any ProxyStatusPages)?, observers: [any ProxyObserver], clock: any WallClock,
-    patience: Duration = .seconds(75), intercepts: Bool = false
+    patience: Duration = .seconds(75)
   ) {
     self.backend = backend
     self.router = router
@@ -40,7 +40,7 @@ final class ProxyCore: Sendable {
       router.origin == nil
       ? nil : ClientForwarding(trustsClients: trustsForwarded, scheme: scheme)
     isEncrypted = scheme == .https
-    handshakes = isEncrypted || intercepts ? HandshakeWatch(patience: patience) : nil
+    watch = HeadWatch(patience: patience)
     self.pages = pages
     self.observers = observers
     self.clock = clock

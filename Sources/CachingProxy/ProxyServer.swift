@@ -58,8 +58,7 @@ package final class ProxyServer: Sendable {
         backend: backend, router: TargetRouter(origin: options.origin, names: names),
         identity: identity, trustsForwarded: options.trustsForwarded, scheme: options.scheme,
         pages: pages,
-        observers: observers, clock: clock, patience: .seconds(max(1, options.idleSeconds)),
-        intercepts: options.authority != nil)
+        observers: observers, clock: clock, patience: .seconds(max(1, options.idleSeconds)))
     }
   }
 
@@ -81,7 +80,6 @@ package final class ProxyServer: Sendable {
     let core = makeCore(bound)
     let limit = Int(files >= 2 * Self.reservedFiles ? files - Self.reservedFiles : files / 2)
     guard let server = RunningServer(core, bound, options, tunnels, connectionLimit: limit) else {
-      core.handshakes?.stop()
       ServerCertificate.forget(at: bound.address)
       ListeningSocket.close(bound.descriptor)
       throw ProxyError(.system, subject: bound.address.description)

@@ -61,8 +61,7 @@ final class RunningServer: Sendable {
           SocketEnd(client.descriptor), from: client.addressText, head: head, first: first)
       }
     }
-    let isWatched = core.handshakes != nil || !core.isEncrypted && options.authority == nil
-    guard isWatched, tunnels == nil || desk != nil, let daemon,
+    guard core.watch != nil, tunnels == nil || desk != nil, let daemon,
       secure != nil || options.authority == nil,
       let acceptor = ClientAcceptor(
         listener: bound.descriptor, patience: core.patience, maximumWaiting: min(1024, limit / 4),
@@ -95,7 +94,6 @@ final class RunningServer: Sendable {
     desk?.stop()
     daemon.stop()
     secure?.stop()
-    core.handshakes?.stop()
     ServerCertificate.forget(at: address)
     // They refer to the core, too.
     core.desk = nil

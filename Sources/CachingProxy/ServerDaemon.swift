@@ -77,7 +77,7 @@ private func connected(
   let core = unsafe Unmanaged<ProxyCore>.fromOpaque(context).takeUnretainedValue()
   let client = unsafe ClientInfo(connection, core.interceptor)
   core.connections.begin(client.socket)
-  if core.isEncrypted || client.target != nil { core.handshakes?.add(client) }
+  core.watch?.add(client)
   return unsafe Unmanaged.passRetained(client).toOpaque()
 }
 
@@ -86,7 +86,7 @@ private func disconnected(_ context: UnsafeMutableRawPointer?, _ state: UnsafeMu
   // The library closes the socket after this.
   let client = unsafe Unmanaged<ClientInfo>.fromOpaque(state).takeRetainedValue()
   let core = unsafe Unmanaged<ProxyCore>.fromOpaque(context).takeUnretainedValue()
-  client.endWait()
+  client.leave()
   if client.target != nil { core.interceptor?.ended(client.socket, of: client.address) }
   core.connections.end()
 }
@@ -100,9 +100,7 @@ private func began(
   else { return nil }
   let core = unsafe Unmanaged<ProxyCore>.fromOpaque(context).takeUnretainedValue()
   core.begin()
-  // Without TLS there is nothing to know of the connection.
-  let client = core.handshakes == nil ? nil : unsafe ClientConnection(connection).client
-  client?.endWait()
+  let client = unsafe ClientConnection(connection).client
   let exchange = unsafe Exchange(
     core: core, connection: ClientConnection(connection),
     target: Array(UnsafeRawBufferPointer(start: target, count: count)),

@@ -5,7 +5,7 @@ import Testing
 
 @testable import CachingProxy
 
-@Suite("The end of a connection") struct ConnectionEndTests {
+@Suite("The end of a connection", .timeLimit(.minutes(5))) struct ConnectionEndTests {
   /// Runs a server whose connections are all on one thread.
   private func withOneThread<Result: Sendable>(
     _ backend: some ProxyBackend, _ body: @escaping @Sendable (UInt16) throws -> Result
@@ -53,6 +53,24 @@ import Testing
     #expect(idle.body == "ok")
     #expect(reading.status == 200)
     #expect(reading.end != .open)
+  }
+
+  @Test(
+    arguments: ["", "GET / HTTP/1.1\r\nHost: x\r\n\r\n"],
+    ["GE", "GET / HTTP/1.1\r\nHost: x\r\nA: "])
+  func `comes for who never ends the head of a request`(before: String, head: String) async throws {
+    let backend = ScriptedBackend(answering: { _, _, _ in .text("ok") })
+    try await withServer(backend, idleSeconds: 1) { port, _ in
+      try await onThread {
+        let client = try RawClient(port: port)
+        if !before.isEmpty {
+          client.send(before)
+          #expect(client.readAnswer().body == "ok")
+        }
+        client.send(head)
+        client.dribble(UInt8(ascii: "a"))
+      }
+    }
   }
 
   @Test func `of a client is seen where it comes together with a part of a body`() async throws {

@@ -107,6 +107,13 @@ final class RawClient: Sendable {
     return sent
   }
 
+  /// Sends a byte now and then, until the server ends the connection.
+  func dribble(_ byte: UInt8) {
+    var item = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+    // Safety: poll reads and writes the one item.
+    while unsafe poll(&item, 1, 50) == 0, send([byte]) {}
+  }
+
   /// Tells the server that nothing more comes.
   func finishSending() { shutdown(descriptor, Int32(SHUT_WR)) }
 
