@@ -6,7 +6,9 @@ import HTTPSemantics
 enum ContentDecoding {
   /// Adds the codings that can be decoded to a request without codings of its own.
   static func offer(_ request: HTTPRequest, _ options: FetchOptions) -> HTTPRequest {
-    guard mayDecode(request, options) else { return request }
+    guard mayDecode(request, options), !request.fields.contains("Accept-Encoding") else {
+      return request
+    }
     var offered = request
     offered.fields.append(HTTPField("Accept-Encoding", "gzip, deflate"))
     return offered
@@ -32,9 +34,10 @@ enum ContentDecoding {
   }
 
   /// Returns whether a body may be decoded: not if the request names codings, and not a part of
-  /// coded content.
+  /// coded content. Some servers code content even if the request asks for none.
   private static func mayDecode(_ request: HTTPRequest, _ options: FetchOptions) -> Bool {
-    options.decodesContent && !request.fields.contains("Accept-Encoding")
-      && !request.fields.contains("Range")
+    let accepted = request.fields.combinedValue(of: "Accept-Encoding")
+    return options.decodesContent && !request.fields.contains("Range")
+      && (accepted.map { $0.elementsEqual("identity".utf8) } ?? true)
   }
 }

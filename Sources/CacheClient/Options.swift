@@ -90,7 +90,7 @@ public struct FetchOptions: Sendable {
   public var lifetime: Int64?
 
   /// Whether `gzip` and `deflate` are offered to the server, and removed from the body. A request
-  /// with its own `Accept-Encoding` or `Range` gets the bytes as they are stored.
+  /// with a `Range`, or an `Accept-Encoding` other than `identity`, gets the bytes as they are stored.
   public var decodesContent: Bool
 
   /// The limit of redirects in a row; one more is an error. With 0, redirects are returned as

@@ -83,6 +83,13 @@ struct ContentDecodingTests {
     }
   }
 
+  @Test func `content that is coded although the request asked for none is decoded`() async throws {
+    let sandbox = try ClientSandbox(coded("gzip", Self.gzip))
+    let fields: HTTPFields = [HTTPField("Accept-Encoding", "identity")]
+    #expect(try await sandbox.client.data(for: request("/a", fields)).bytes == Self.text)
+    #expect(sandbox.transport.requests[0].fields == fields)
+  }
+
   @Test func `an unknown coding is handed on as it came`() async throws {
     for name in ["br", "gzip, br", "compress", ""] {
       let sandbox = try ClientSandbox(coded(name, Self.gzip))
