@@ -31,6 +31,9 @@ struct JournalCheck {
   private var sequence: UInt64 = 0
   /// The highest sequence number that was read.
   private var lastSequence: UInt64 = 0
+  /// The bytes at the end of a segment without a seal, as long as the next record may show that
+  /// nothing is missing there: a segment with a second name is left with what is torn at its end.
+  private var leftEnd: (name: PathName, range: Range<Int64>)?
   /// The oldest segment that is needed, according to the last drop record.
   private var oldestNeeded: UInt64 = 1
 
@@ -48,6 +51,7 @@ struct JournalCheck {
       directory: directory, description: description, fileSystem: fileSystem,
       hasDeadSession: hasDeadSession, isCancelled: isCancelled, markedEnd: markedEnd)
     check.readAll()
+    check.endLeft(before: nil)
     // Other damage would explain a journal that is too short.
     if check.lastSequence < markedEnd && check.result.suspicions.isEmpty && !isCancelled() {
       check.add(
@@ -216,7 +220,7 @@ struct JournalCheck {
       }
       return sealedAt == nil && !isCancelled()
     }
-    if let sealedAt, sealedAt < length { addDamage(name, sealedAt..<Int64(length)) }
+    // Nobody reads what is behind the seal.
     return sealedAt != nil
   }
 
@@ -233,12 +237,20 @@ struct JournalCheck {
     } else if isLast {
       add(.recordDamaged, name, "\(what), though no process was killed")
     } else {
-      addDamage(name, range)
-      sequence = 0
+      endLeft(before: nil)
+      leftEnd = (name, range)
     }
   }
 
+  /// Reports the bytes at the end of the segment before, unless its next record follows.
+  private mutating func endLeft(before next: UInt64?) {
+    guard let end = leftEnd.take(), sequence == 0 || next != sequence + 1 else { return }
+    addDamage(end.name, end.range)
+    sequence = 0
+  }
+
   private mutating func follow(_ header: RecordFrame.Header, _ name: PathName, _ place: Int64) {
+    endLeft(before: header.sequence)
     if sequence != 0, header.sequence <= sequence {
       add(
         .recordDuplicate, name, "byte \(place): number \(header.sequence) after \(sequence)")

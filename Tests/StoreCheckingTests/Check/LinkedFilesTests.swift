@@ -101,6 +101,28 @@ import Testing
     #expect(try run(sandbox, used).findings == [])
   }
 
+  @Test(arguments: [true, false], [true, false])
+  func `a torn end of a segment with a second name is reported once`(
+    hasDied: Bool, isUsedBefore: Bool
+  ) throws {
+    let sandbox = CheckSandbox()
+    let model = try sandbox.fillModel()
+    try sandbox.append("journal/00000001.log", [1, 2, 3, 4, 5, 6, 7, 8])
+    if hasDied { try sandbox.makeDirectory("staging/0123456789abcdef") }
+    try copy(sandbox, to: "../copy")
+    let before = try images(sandbox, "copy")
+    if !isUsedBefore {
+      #expect(try run(sandbox, "store", .safe).unrepaired == [])
+      #expect(try run(sandbox, "store").findings == [])
+    }
+    let store = try open(sandbox, "store")
+    #expect(model.kept(store) == model.all)
+    try store.put([1], for: "more")
+    store.close()
+    #expect(try run(sandbox, "store").findings == [])
+    #expect(try images(sandbox, "copy") == before)
+  }
+
   @Test(arguments: [false, true])
   func `a store that is copied while two have it open goes on in a new segment`(
     _ losesCopy: Bool
