@@ -40,7 +40,9 @@ extension Evictor {
     let bytes = room(for: entry)
     var hasDropped = false
     while true {
-      let available = freeBytes(adding: bytes)
+      let available = try system(path) { () throws(SystemError) in
+        try freeBytes(adding: bytes)
+      }
       if available >= free { return }
       if !hasDropped {
         hasDropped = true
@@ -83,14 +85,14 @@ extension Evictor {
 
   /// Returns the bytes that will be free on the volume after so many more were written, and the entries
   /// in the log were settled.
-  private func freeBytes(adding bytes: UInt64) -> UInt64 {
+  private func freeBytes(adding bytes: UInt64) throws(SystemError) -> UInt64 {
     let unsettled = catalog.state.withLock { $0.index.totals.unsettledBytes }
     let isDue = volume.withLock { room in
       room.written > VolumeRoom.recheckBytes || room.availableFiles < VolumeRoom.fewFiles
         || room.available < unsettled + VolumeRoom.logBytes + VolumeRoom.recheckBytes
     }
     // Not under the lock, because the file system may be a caller's.
-    let status = isDue ? volumeStatus : nil
+    let status = isDue ? try queryVolume() : nil
     if let status {
       catalog.isVolumeTight.store(
         status.availableBytes < unsettled + VolumeRoom.logBytes, ordering: .relaxed)
@@ -119,14 +121,10 @@ extension Evictor {
       }
       // `keepFree` counts the entry if it keeps more bytes free.
       let isEnough = limits.freeBytes >= reserve.bytes
-      let free = freeBytes(adding: isEnough ? 0 : bytes)
+      guard let free = try? freeBytes(adding: isEnough ? 0 : bytes) else { return }
       let files = volume.withLock { $0.availableFiles }
       if isEnough || free >= reserve.bytes, files >= reserve.files { return }
-      let known = volume.withLock { room in
-        defer { room.written = .max }
-        return room.available
-      }
-      if known == 0, volumeStatus == nil { return }
+      volume.withLock { $0.written = .max }
       if !hasDropped {
         hasDropped = true
         if dropDeadRecords(of: bytes + reserve.bytes) { continue }

@@ -1,6 +1,7 @@
 import CacheFormat
 import CacheSystem
 import SimulatedFiles
+import Synchronization
 import Testing
 
 @testable import CacheStore
@@ -30,6 +31,24 @@ import Testing
     files.faults.availableBytes = nil
     try store.put([UInt8](repeating: 1, count: 600_000), for: "large")
     #expect(store.statistics.entries == 21)
+  }
+
+  @Test(arguments: 0..<4)
+  func `nothing is evicted when one query of the volume fails`(failing: Int) throws {
+    files.faults.availableBytes = 50 << 20
+    let store = try open(Limits(freeBytes: 1 << 20), entries: 20)
+    let count = Atomic<Int>(0)
+    files.faults.set { call in
+      guard call.kind == .volume else { return nil }
+      return count.add(1, ordering: .relaxed).oldValue == failing ? .inputOutput : nil
+    }
+    // A staged body makes each query due.
+    let writer = try? store.makeWriter(for: "large")
+    try? writer?.write([UInt8](repeating: 1, count: 600_000))
+    _ = try? writer?.commit()
+    #expect(count.load(ordering: .relaxed) > 0)
+    for number in 0..<20 { #expect(store.lookUp(key(number)).entry?.body == [UInt8(number)]) }
+    files.faults.set(nil)
   }
 
   @Test func `entries go for their age although they are in use`() throws {
