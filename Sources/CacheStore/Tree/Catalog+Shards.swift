@@ -117,6 +117,7 @@ extension Catalog {
       // A journal that is not whole gets no record that would make this process open it. What is stored
       // in a directory that was moved away is removed.
       if reopenMovedEntries(&state), hasMovedEntries(state) {
+        state.journal.clearLockNumber = 0
         throw StoreError(
           .inputOutput, path: "\(path)/entries", cause: "the directory cannot be opened now",
           remedy: "try again")
@@ -136,9 +137,13 @@ extension Catalog {
     let number = place.lock.number
     state.withLock { $0.journal.clearLockNumber = number }
     do throws(StoreError) {
-      return try appendLocked { state throws(StoreError) -> [[UInt8]] in
+      let end = try appendLocked { state throws(StoreError) -> [[UInt8]] in
         [ClearRecord.bytes] + (state.limits == .none ? [] : [state.limits.record.bytes])
       }
+      // If the new directory could not be opened, the next append tries that again: what is stored in
+      // the old one is removed with it.
+      state.withLock { if hasMovedEntries($0) { $0.journal.clearLockNumber = 0 } }
+      return end
     } catch {
       state.withLock { $0.journal.clearLockNumber = 0 }
       throw error
