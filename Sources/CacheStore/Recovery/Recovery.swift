@@ -43,7 +43,7 @@ package final class Recovery: Sendable {
     for session in dead { tree.staging.removeFiles(ofSession: session) }
     // Files that could not be read may be all that is left of an entry, so the signs stay.
     guard (try? reconcileKeys()) != nil, !upkeep.isStopping else { return false }
-    completeRemovals(of: dead)
+    guard (try? completeRemovals(of: dead)) != nil else { return false }
     guard checkBodies(butNot: catalog.isIndexWhole ? .shard : .none) else { return false }
     if !catalog.isIndexWhole { try? renewWhenTakenUp() }
     // Until then the sessions tell all that read the journal that the machine has restarted.
@@ -55,7 +55,7 @@ package final class Recovery: Sendable {
 
   /// Writes the journal anew after every entry of the tree was appended to it.
   private func renewWhenTakenUp() throws(StoreError) {
-    releaseDoubtful()
+    try releaseDoubtful()
     catalog.state.withLock { state in
       state.isComplete = true
       state.confirmed = []
@@ -299,23 +299,34 @@ package final class Recovery: Sendable {
 
   /// Removes the entries that only the log has, before a part of the journal that is lost. That part
   /// may have replaced or removed them.
-  private func releaseDoubtful() {
+  ///
+  /// - Throws: the first error. Written anew, the journal would trust the entries that are left.
+  private func releaseDoubtful() throws(StoreError) {
+    var failure: StoreError?
     catalog.forEachUnsettled { place in
-      if catalog.state.withLock({ $0.isDoubtful(place.slot) }),
-        (try? release(place.slot, place.entries)) == true
-      {
-        events.send(.removed(.damaged), bytes: place.slot.length)
-      }
+      guard catalog.state.withLock({ $0.isDoubtful(place.slot) }) else { return }
+      do throws(StoreError) {
+        if try release(place.slot, place.entries) {
+          events.send(.removed(.damaged), bytes: place.slot.length)
+        }
+      } catch { failure = failure ?? error }
     }
+    if let failure { throw failure }
   }
 
   /// Completes the removals of all entries in which processes were killed: removes those in the log.
-  package func completeRemovals(of dead: [PathName]) {
+  ///
+  /// - Throws: the first error. Without the sessions of these processes, nothing would show any more
+  ///   what they have removed.
+  package func completeRemovals(of dead: [PathName]) throws(StoreError) {
     guard let sequence = dead.compactMap({ tree.staging.movedEntries($0) }).max() else { return }
+    var failure: StoreError?
     catalog.forEachUnsettled { place in
-      if let record = try? catalog.readRecord(place), record.sequence <= sequence {
-        _ = try? release(place.slot, place.entries)
-      }
+      guard let record = try? catalog.readRecord(place), record.sequence <= sequence else { return }
+      do throws(StoreError) {
+        _ = try release(place.slot, place.entries)
+      } catch { failure = failure ?? error }
     }
+    if let failure { throw failure }
   }
 }

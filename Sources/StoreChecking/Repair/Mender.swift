@@ -228,7 +228,7 @@ extension Mender {
       if hasFailed.isSet {
         return .failed("something could not be mended; what dead processes left stays until it is")
       }
-      recovery.completeRemovals(of: dead)
+      try recovery.completeRemovals(of: dead)
       recovery.removeSessions(dead)
       // A session with directories deeper than those of a store is not emptied, so it is moved to
       // the quarantine.
