@@ -276,7 +276,13 @@ extension Mender {
       try rename(new, of: session, to: name, in: directory, scene)
       return true
     }
+    let isOtherWhole = try isWhole(new, in: session.directory, slot.digest, length: slot.length)
     try? fileSystem.removeFile(new, in: session.directory.raw)
-    return try recovery.recordAgain(slot, ownsBody: true)
+    // A wrong body can be recovered from those that share it, as long as the records say who they are:
+    // this one now, the other one by a deep check.
+    guard try isWhole(name, in: directory, slot.digest, length: slot.length) else {
+      return try recover(slot, in: directory, scene)
+    }
+    return isOtherWhole ? try recovery.recordAgain(slot, ownsBody: true) : false
   }
 }

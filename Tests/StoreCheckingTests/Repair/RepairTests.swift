@@ -176,6 +176,15 @@ struct RepairCase: Sendable, CustomStringConvertible {
       try $0.remove(path)
       try $0.write(path, bytes)
     },
+    RepairCase(
+      description: "a wrong body in a file of its own", kinds: [.bodyWrong], also: [.bodyUnshared],
+      depth: .deep
+    ) {
+      let path = try body($0, "shared1")
+      let bytes = try $0.bytes(path)
+      try $0.remove(path)
+      try $0.write(path, bytes.dropLast() + [bytes[bytes.count - 1] ^ 1])
+    },
   ]
 
   static let place = [
@@ -304,6 +313,20 @@ private func hex(_ number: Int) -> String {
           })
       }
     }
+  }
+
+  @Test(arguments: ["shared1", "shared2"] as [ByteString])
+  func `a quick repair keeps what a deep one needs to recover a body`(key: ByteString) throws {
+    let sandbox = CheckSandbox()
+    let model = try sandbox.fillModel()
+    let path = try RepairCase.body(sandbox, key)
+    let bytes = try sandbox.bytes(path)
+    try sandbox.remove(path)
+    try sandbox.write(path, bytes.dropLast() + [bytes[bytes.count - 1] ^ 1])
+    _ = try sandbox.repair(.safe, .quick)
+    #expect(try sandbox.repair(.safe, .deep).unrepaired == [])
+    #expect(try sandbox.check(.deep).findings == [])
+    #expect(try sandbox.kept(model).isSuperset(of: model.all))
   }
 
   @Test func `the bytes of a damaged entry are kept in the quarantine`() throws {
