@@ -170,6 +170,9 @@ public final class Migration {
     }
     try check(entry, plan, store)
     if let room {
+      if (try? room.supersedes(row, plan.key, plan.variant)) == true {
+        throw .skip(.duplicateURLSuperseded, "")
+      }
       guard fits(entry, store), room.admits(row, accessed: adoption.past.accessed)
       else { throw .skip(.limitsReached, "") }
     }

@@ -22,6 +22,7 @@ final class RoomPlan {
 
   private let insertion: Statement
   private let ordered: Statement
+  private let kept: Statement
   /// The first row that has no room, and its time of access; `nil` if all rows have room.
   private var end: (accessed: Int64, row: Int64)?
 
@@ -44,15 +45,13 @@ final class RoomPlan {
       """)
     ordered = try database.prepare(
       "SELECT accessed, row, bytes, replaces FROM room ORDER BY accessed DESC, row DESC")
+    kept = try database.prepare("SELECT row FROM room WHERE hash = ?1")
   }
 
   /// Adds a row that would be moved.
   func add(_ candidate: Candidate) throws(DatabaseError) {
-    var hasher = Hasher()
-    hasher.combine(candidate.key)
-    hasher.combine(candidate.variant)
     insertion.restart([
-      .integer(Int64(hasher.finalize())), .integer(candidate.received.nanoseconds),
+      Self.hash(candidate.key, candidate.variant), .integer(candidate.received.nanoseconds),
       .integer(candidate.accessed.nanoseconds), .integer(candidate.row),
       .integer(candidate.bytes), .integer(candidate.replaces ? 1 : 0),
     ])
@@ -80,6 +79,20 @@ final class RoomPlan {
         return
       }
     }
+  }
+
+  private static func hash(_ key: ByteString, _ variant: UInt64) -> DatabaseValue {
+    var hasher = Hasher()
+    hasher.combine(key)
+    hasher.combine(variant)
+    return .integer(Int64(hasher.finalize()))
+  }
+
+  /// Returns whether a later response with the same key is moved in place of a row.
+  func supersedes(_ row: Int64, _ key: ByteString, _ variant: UInt64) throws(DatabaseError) -> Bool
+  {
+    guard let other = try kept.first([Self.hash(key, variant)])?[0].integer else { return false }
+    return other >= 0 && other != row
   }
 
   /// Returns whether a row has room.

@@ -40,6 +40,28 @@ struct MigrationRoomTests {
     return (migration.counts, held.sorted())
   }
 
+  @Test func `of two rows with one key only the newest takes room`() throws {
+    let sandbox = try SourceSandbox()
+    let path = try sandbox.database(
+      "m",
+      HostileSourcesTests.manifest
+        + """
+        INSERT INTO manifest VALUES
+          ('https://Dup.test/x', NULL, NULL, randomblob(90000), 1, 1600000000, NULL),
+          ('https://dup.test/x', NULL, NULL, randomblob(100), 2, 1600000000, NULL);
+        """)
+    let target = sandbox.path + "/store"
+    let limits = Limits(bytes: 100_000, accounting: .logical)
+    let before = try Store(at: target, options: Options(limits: limits))
+    for number in 0..<5 {
+      try before.put([UInt8](repeating: 1, count: 10_000), for: ByteString("own\(number)"))
+    }
+    before.close()
+    let first = try move(path, target, sandbox)
+    #expect(first.counts.evicted == 0 && first.counts.converted == 1)
+    #expect(first.held.count == 6)
+  }
+
   @Test(arguments: [Limits.Accounting.allocated, .logical], 0..<6)
   func `what was asked for last is moved, in whatever order, and a second run changes nothing`(
     accounting: Limits.Accounting, round: Int
