@@ -31,8 +31,8 @@ struct CoreDataReader: FormatReader {
       folder: BodyFolder([".\(base)_SUPPORT", "_EXTERNAL_DATA"], besides: source.path))
     do throws(DatabaseError) {
       entity = try Self.entity(source)
-      isTagged =
-        bodies.folder.exists ? try Self.areTagged(bodies.values, source.database) : false
+      isTagged = try Self.areTagged(
+        bodies.values, source.database, hasFolder: bodies.folder.exists)
     } catch { throw source.error(error) }
   }
 
@@ -76,19 +76,21 @@ struct CoreDataReader: FormatReader {
   }
 
   /// Returns whether each value that is not empty begins with 1 or 2, as in a store that was made
-  /// with external storage.
+  /// with external storage. If its folder is lost, one of the values has to name a file in it.
   private static func areTagged(
-    _ values: BodyValues, _ database: Database
+    _ values: BodyValues, _ database: Database, hasFolder: Bool
   ) throws(DatabaseError) -> Bool {
+    var isSure = hasFolder
     let rows = try database.prepare(
       "SELECT rowid FROM ZCACHEDURLRESPONSE WHERE typeof(ZDATA) IN ('blob', 'text')")
     rows.restart()
     while try rows.step() {
       guard let row = try rows.value(0).integer else { continue }
-      if let tag = try values.open(row).read(at: 0, count: 1).first, tag != 1, tag != 2 {
-        return false
-      }
+      let start = try values.open(row).read(at: 0, count: 37)
+      guard let tag = start.first else { continue }
+      if tag != 1, tag != 2 { return false }
+      isSure = isSure || tag == 2 && BodyFolder.isUUID(Array(start.dropFirst()))
     }
-    return true
+    return isSure
   }
 }
