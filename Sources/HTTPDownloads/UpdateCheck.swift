@@ -38,7 +38,8 @@ package struct UpdateCheck {
     var request = request
     request.method = .head
     request.fields.removeAll(named: "Range")
-    request = request.confirming(copy.fields)
+    // A 304 would mean that the answer is 200.
+    if (200...299).contains(copy.status) { request = request.confirming(copy.fields) }
     let end = options.wholeTimeout.map { ContinuousClock.now + $0 }
     var answer = try await send(request, end)
     // Some servers do not support HEAD, and some forbid it. A server that asks for credentials or

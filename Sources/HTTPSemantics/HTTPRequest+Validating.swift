@@ -8,11 +8,13 @@ extension HTTPRequest {
   /// `If-None-Match` and `If-Modified-Since` of the request itself are replaced by those for the
   /// stored responses; they are evaluated once the response is there. All other fields are kept,
   /// including those that `Vary` names. If no stored response has a validator, the request is
-  /// returned unchanged.
+  /// returned unchanged. A response with another status than 2xx is not asked about: a 304 means that
+  /// the answer would be 200 (RFC 9110, section 15.4.5).
   ///
   /// - Parameter stored: The stored responses, the preferred one first. If there are several, only
   ///   their tags are sent, because a date does not identify one of them.
   public func validating(_ stored: [StoredResponse]) -> HTTPRequest {
+    let stored = stored.filter { (200...299).contains($0.status) }
     let tags = Self.tags(of: stored)
     var date: HTTPField?
     if stored.count == 1, stored[0].facts.lastModified != nil {

@@ -18,6 +18,14 @@ struct HTTPRequestValidatingTests {
     #expect(try conditions([[weak]]) == [HTTPField("If-None-Match", "W/\"a\"")])
   }
 
+  @Test(arguments: [
+    (200, true), (204, true), (206, true), (301, false), (404, false), (410, false),
+  ])
+  func `only a success is asked about`(status: Int, isAsked: Bool) throws {
+    let stored = Stored.response([tag, lastModified], status: status)
+    #expect(try !Stored.get().validating([stored]).fields.isEmpty == isAsked)
+  }
+
   @Test func `a date is asked about byte by byte as it came`() throws {
     #expect(
       try conditions([[lastModified]])
