@@ -85,7 +85,10 @@ struct PageFetcher: Sendable {
         if response.source == .network { budget.add(piece.count) }
       }
       response.body.cancel()
-      return .success(RobotsRules(bytes, for: options.agent))
+      guard let rules = RobotsRules(bytes, for: options.agent) else {
+        return .failure(NoRules(reason: "\(url): it has too many rules to obey them"))
+      }
+      return .success(rules)
     } catch {
       if case .tooManyRedirects = error.cause { return .success(.allowingAll) }
       return .failure(NoRules(reason: "\(error)"))

@@ -6,6 +6,9 @@ package struct RobotsRules: Sendable, Hashable {
   /// least this.
   package static let maximumBytes = 500 * 1024
 
+  /// The limit of different rules with an asterisk. Each is searched for in all of the URL.
+  package static let maximumWildcards = 1000
+
   /// Allows everything.
   package static let allowingAll = RobotsRules()
   private var rules: [RobotsRule]
@@ -18,7 +21,8 @@ package struct RobotsRules: Sendable, Hashable {
   ///   - bytes: The file; what is beyond ``maximumBytes`` is not used.
   ///   - agent: The product token of this crawler, compared without regard to case. If no group has
   ///     it, the groups for `*` count.
-  package init(_ bytes: [UInt8], for agent: String) {
+  /// - Returns: `nil` if there are more than ``maximumWildcards`` rules with an asterisk.
+  package init?(_ bytes: [UInt8], for agent: String) {
     let agent = agent.lowercased()
     var own: [RobotsRule]?
     var general: [RobotsRule] = []
@@ -45,9 +49,10 @@ package struct RobotsRules: Sendable, Hashable {
       }
     }
     // Of rules of one length the allowing one counts (RFC 9309, section 2.2.2).
-    rules = (own ?? general).sorted {
+    rules = Set(own ?? general).sorted {
       $0.length != $1.length ? $0.length > $1.length : $0.isAllowed && !$1.isAllowed
     }
+    if rules.count(where: \.hasWildcard) > Self.maximumWildcards { return nil }
   }
 
   /// The memory that the rules take, in bytes, roughly.
@@ -112,6 +117,8 @@ private struct RobotsRule: Sendable, Hashable {
   /// Whether the pattern has to reach the end of the path.
   private let isAnchored: Bool
   let isAllowed: Bool
+  /// Whether there is an asterisk.
+  var hasWildcard: Bool { parts.count > 1 }
   /// The length of the pattern, in bytes: the longest pattern that matches decides.
   let length: Int
 

@@ -4,8 +4,16 @@ import Testing
 
 @Suite struct RobotsRulesTests {
   private func allows(_ text: String, _ target: String) throws -> Bool {
-    RobotsRules(Array(text.utf8), for: "OfflineCache")
+    try #require(RobotsRules(Array(text.utf8), for: "OfflineCache"))
       .allows(try NormalizedURL("http://a.test\(target)"))
+  }
+
+  @Test(arguments: [(0, true), (1, false)])
+  func `too many different patterns cannot be obeyed`(more: Int, isRead: Bool) {
+    let count = RobotsRules.maximumWildcards + more
+    let lines = (0..<count).map { "Disallow: /*\($0)\n" } + ["Disallow: /*0\n", "Allow: /a\n"]
+    let text = "User-agent: *\n" + lines.joined()
+    #expect((RobotsRules(Array(text.utf8), for: "OfflineCache") != nil) == isRead)
   }
 
   /// The examples of RFC 9309, section 5, and of section 2.2.
