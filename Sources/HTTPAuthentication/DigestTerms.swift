@@ -28,11 +28,13 @@ struct DigestTerms: Sendable, Hashable {
   /// Whether the nonce has expired; the password may be right.
   let isStale: Bool
 
-  /// Reads a challenge. Returns `nil` for another scheme, an unsupported hash function, or a server
-  /// that accepts only `auth-int`.
+  /// Reads a challenge. Returns `nil` for another scheme, an unsupported hash function, a server
+  /// that accepts only `auth-int`, or texts that are not UTF-8: the answer would contain other bytes
+  /// than the challenge, and a right password would be refused.
   init?(_ challenge: Challenge) {
     guard challenge.isScheme("Digest"), let nonce = challenge["nonce"],
-      let realm = challenge["realm"]
+      let realm = challenge["realm"],
+      ![realm, nonce, challenge["opaque"] ?? ""].contains(where: { $0.contains("\u{FFFD}") })
     else { return nil }
     let name = (challenge["algorithm"] ?? "MD5").uppercased()
     isSession = name.hasSuffix("-SESS")

@@ -46,6 +46,15 @@ struct DigestTermsTests {
         + "opaque=\"FQhe/qaU925kfnzjCev0ciny7QMkPqMAFRtzCUYo5tdS\"")
   }
 
+  @Test(
+    "texts that are not UTF-8 cannot be sent back",
+    arguments: ["realm=\"\u{FC}\", nonce=\"a\"", "realm=\"a\", nonce=\"\u{FC}\""])
+  func otherEncodings(parameters: String) {
+    let value = Array("Digest ".utf8) + parameters.unicodeScalars.map { UInt8($0.value) }
+    let challenges = Challenge.all(in: [HTTPField(name: "WWW-Authenticate", value: value)])
+    #expect(challenges.count == 1 && challenges.allSatisfy { DigestTerms($0) == nil })
+  }
+
   @Test("a realm cannot leave its quotes")
   func quotes() throws {
     // To Swift, a quote with a combining mark after it is another character than a quote.
