@@ -24,6 +24,18 @@ import ToolTesting
     #expect(try serving.server.run("ls").lines == ["GET \(origin.base)/a"])
   }
 
+  @Test(arguments: [
+    "--set-cookie keep", "--remote-mode read", "--remote-namespace a", "--tunnel a.test",
+    "--trust-forwarded", "--shared --private", "--tls-cert a.pem",
+    "--origin http://a.test --connect-port 1",
+  ])
+  func `options that would have no effect are refused`(options: String) throws {
+    let words = "serve \(options)".split(separator: " ").map { Array($0.utf8) }
+    let result = try ToolRun().run(bytes: words)
+    #expect(result.status == 64)
+    #expect(result.output.isEmpty)
+  }
+
   @Test func `the log is JSON in a file, and begins anew after SIGHUP`() throws {
     let origin = try LoopbackOrigin()
     defer { origin.stop() }

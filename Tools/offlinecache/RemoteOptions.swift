@@ -36,7 +36,16 @@ enum RemoteOptions {
   /// - Throws: `UsageError`; ``ToolError`` for a file that cannot be read; `RemoteCacheError`.
   static func read(_ invocation: Invocation) throws -> RemoteCacheOptions? {
     let urls = invocation.all(url)
-    guard !urls.isEmpty else { return nil }
+    guard !urls.isEmpty else {
+      if invocation.all(mode).isEmpty, invocation.all(namespace).isEmpty,
+        invocation.all(secretFile).isEmpty, invocation.all(region).isEmpty
+      {
+        return nil
+      }
+      throw invocation.usageError(
+        "options of a second tier are given without its server",
+        remedy: "add --remote URL, or leave them out")
+    }
     let access = try access(invocation)
     var options = try RemoteCacheOptions(
       servers: try urls.map { try RemoteServer($0, access: access) },
@@ -48,7 +57,7 @@ enum RemoteOptions {
 
   /// Returns the set-up for a command that cannot do without one.
   static func required(_ invocation: Invocation) throws -> RemoteCacheOptions {
-    guard let options = try read(invocation) else {
+    guard !invocation.all(url).isEmpty, let options = try read(invocation) else {
       throw invocation.usageError("no server is named", remedy: "give --remote URL")
     }
     return options

@@ -127,6 +127,10 @@ enum ServeCommand {
       throw invocation.usageError(
         "--shared and --private exclude each other", remedy: "choose one of them")
     }
+    if !invocation.all(setCookie).isEmpty, !invocation[shared] {
+      throw invocation.usageError(
+        "--set-cookie is for --shared", remedy: "add it, or leave this out")
+    }
     if invocation.all(origin).count > 1 {
       throw invocation.usageError(
         "--origin is given more than once",
