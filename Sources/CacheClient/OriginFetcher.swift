@@ -131,6 +131,8 @@ struct OriginFetcher: Sendable {
   /// - Returns: whether the request invalidates any key.
   private func invalidate(_ request: HTTPRequest, _ head: HTTPResponseHead) async -> Bool {
     let keys = cache.invalidated(by: request, head)
+    // A look-up in the tier that begins later than this finds nothing; an earlier one stores nothing.
+    for key in keys { offers?.tier.block(key) }
     for key in keys {
       flights.end(key)
       await permits.revokeAndWait(key)

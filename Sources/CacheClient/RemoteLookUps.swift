@@ -73,9 +73,6 @@ final class RemoteLookUps: Sendable {
     }
   }
 
-  /// The time by which the clock of another machine may be ahead, in seconds.
-  private static let tolerance = 5.0
-
   /// The longest body that is fetched for a `HEAD` or a range.
   private static let partLimit: UInt64 = 1 << 20
 
@@ -83,7 +80,8 @@ final class RemoteLookUps: Sendable {
   private func choose(
     _ responses: [SharedResponse], _ forwarding: Forwarding
   ) -> Swift.Result<Int, RemoteReason> {
-    let latest = Timestamp(nanoseconds: clock.now()).advanced(bySeconds: Self.tolerance)
+    let latest = Timestamp(nanoseconds: clock.now()).advanced(
+      bySeconds: RemoteCache.clockTolerance)
     var reason = RemoteReason.noVariant
     var best: (index: Int, date: HTTPDate)?
     for (index, response) in responses.enumerated() {

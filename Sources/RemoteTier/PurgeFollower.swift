@@ -14,6 +14,11 @@ final class PurgeFollower: Sendable {
     var list = PurgeList()
     /// Its entity tag; `nil` if there is no list, or if it has no tag.
     var tag: String?
+    /// The time at which the tag was seen first.
+    var seenAt: Int64 = 0
+    /// Whether the list was read some seconds after that. Before that, another list may have the same
+    /// tag: that of nginx is made of the second of the change and the length.
+    var isSettled = false
     /// The condition for writing that nobody else has written since; `nil` if there is none that
     /// could hold.
     var condition: HTTPField?
@@ -26,6 +31,8 @@ final class PurgeFollower: Sendable {
     /// The lists of the servers.
     var stored: [Int: Stored] = [:]
     var reading: Promise<RemoteReason?>?
+    /// The servers to which a list is being written back.
+    var writing: Set<Int> = []
     var listeners: [UInt64: Listener] = [:]
     var nextListener: UInt64 = 0
   }
@@ -110,8 +117,11 @@ final class PurgeFollower: Sendable {
     }
   }
 
+  /// The time after which the tag of a list changes with the list.
+  private static let settlesAfter: Int64 = 2_000_000_000
+
   /// Reads the list of one server; one without a list has no purges. A server that lacks purges gets
-  /// them back, unless somebody has written since.
+  /// them back, unless somebody has written since; in the background, if somebody waits for an answer.
   ///
   /// - Returns: the list, and the reason why another one could not be written.
   /// - Throws: the reason why it cannot be read.
@@ -119,8 +129,11 @@ final class PurgeFollower: Sendable {
     _ index: Int, _ use: TierServer.Use
   ) async throws(RemoteReason) -> (found: PurgeList, failure: RemoteReason?) {
     let known = state.withLock { $0.stored[index] }
+    let now = clock.monotonic()
     let found: Stored
-    switch try await servers[index].document(name, use: use, unless: known?.tag) {
+    switch try await servers[index].document(
+      name, use: use, unless: known?.isSettled == true ? known?.tag : nil)
+    {
     case .unchanged: found = known ?? Stored()
     case .absent: found = Stored(condition: HTTPField("If-None-Match", "*"))
     case .bytes(let bytes, let tag):
@@ -128,7 +141,10 @@ final class PurgeFollower: Sendable {
       let tag = tag?.isEmpty == true ? nil : tag
       // A weak tag never matches.
       let condition = tag.flatMap { $0.hasPrefix("W/") ? nil : HTTPField("If-Match", $0) }
-      found = Stored(list: try decoded(bytes), tag: tag, condition: condition)
+      let seenAt = known?.tag == tag ? known?.seenAt ?? now : now
+      found = Stored(
+        list: try decoded(bytes), tag: tag, seenAt: seenAt,
+        isSettled: now - seenAt >= Self.settlesAfter, condition: condition)
     }
     state.withLock { $0.stored[index] = found }
     await change { $0.joined(with: found.list) }
@@ -136,11 +152,24 @@ final class PurgeFollower: Sendable {
     guard options.mode.writes, found.list.union(list) != found.list else {
       return (found.list, nil)
     }
+    if use == .reading {
+      writeBack(list, to: index, found.condition)
+      return (found.list, nil)
+    }
     do throws(RemoteReason) {
       try await write(list, to: index, found.condition)
       return (found.list, nil)
     } catch {
       return (found.list, error)
+    }
+  }
+
+  /// Writes a list in the background, unless that server is getting one.
+  private func writeBack(_ list: PurgeList, to index: Int, _ condition: HTTPField?) {
+    guard state.withLock({ $0.writing.insert(index).inserted }) else { return }
+    Task { [self] in
+      try? await write(list, to: index, condition)
+      _ = state.withLock { $0.writing.remove(index) }
     }
   }
 

@@ -1,4 +1,5 @@
 package import CacheFormat
+import CacheSystem
 import HTTPSemantics
 package import HTTPTransports
 import MessageDigests
@@ -44,9 +45,13 @@ extension RemoteCache {
       })
   }
 
+  /// Stops using the document of a key, because this machine is changing the resource. Must be
+  /// followed by ``invalidate(_:)``.
+  package func block(_ key: ByteString) { _ = blocked.insert(key) }
+
   /// Forgets the document of a key, because this machine has changed the resource: it is not used
-  /// here from now on, and emptied in the background, for the other machines. If that fails, it
-  /// stays unused here.
+  /// here from now on, and emptied in the background, for the other machines. As long as that fails,
+  /// it stays unused here, and is tried again after the next offer that succeeds.
   package func invalidate(_ key: ByteString) {
     let token = blocked.insert(key)
     guard options.mode.writes else { return }
@@ -56,23 +61,43 @@ extension RemoteCache {
       })
   }
 
+  /// Empties the document on all servers: any of them may have it, from a time when others were not
+  /// available.
   private func empty(_ key: ByteString, _ token: UInt64) async {
     let name = name(of: key)
     let document = SharedDocument(
       namespace: options.namespace, key: key, generation: purges.list.newest, responses: [])
     let bytes = SignedDocument.encode(document.encoded(), bodies: [], secret: options.secret)
-    do throws(RemoteReason) {
-      let server = try server(for: name, .writing)
-      // An empty document where there was none is of no use.
-      if case .absent = try await server.document(name, use: .writing) {
-        return blocked.release(key, token)
+    var failure: RemoteReason?
+    for server in servers {
+      do throws(RemoteReason) {
+        if let reason = server.refusal(of: .writing) { throw reason }
+        // An empty document where there was none is of no use.
+        if case .absent = try await server.document(name, use: .writing) { continue }
+        let status = try await server.putDocument(name, bytes, condition: nil)
+        guard TierServer.stored.contains(status) else { throw .serverError }
+      } catch {
+        failure = failure ?? error
       }
-      let status = try await server.putDocument(name, bytes, condition: nil)
-      guard TierServer.stored.contains(status) else { throw .serverError }
-      blocked.release(key, token)
-    } catch {
-      count { $0.offersFailed[error, default: 0] += 1 }
     }
+    if let failure {
+      unemptied.withLock { keys in if keys.count < Self.maximumUnemptied { keys.insert(key) } }
+      return count { $0.offersFailed[failure, default: 0] += 1 }
+    }
+    blocked.release(key, token)
+    emptyAgain()
+  }
+
+  /// The most keys whose documents are emptied again after a failure.
+  private static let maximumUnemptied = 1_000
+
+  /// Tries again to empty documents, as the servers seem to work.
+  private func emptyAgain() {
+    let keys = unemptied.withLock { keys in
+      defer { keys = [] }
+      return keys
+    }
+    for key in keys { invalidate(key) }
   }
 
   private func upload(
@@ -86,6 +111,7 @@ extension RemoteCache {
       try await write(offer.response, key, name, seen: seen, on: server)
       absent.forget(name)
       count { $0.offersStored += 1 }
+      emptyAgain()
     } catch {
       count { $0.offersFailed[error, default: 0] += 1 }
     }
@@ -124,7 +150,10 @@ extension RemoteCache {
     try await purges.refresh(within: Self.purgeAge, use: .writing)
     for _ in 0..<Self.attempts {
       let (known, tag) = try await existing(key, name, on: server)
-      guard let document = known.adding(response, seen: seen, purges: purges.list) else {
+      guard
+        let document = known.adding(
+          response, seen: seen, purges: purges.list, now: Timestamp(nanoseconds: clock.wall.now()))
+      else {
         throw .purged
       }
       if document == known, tag != nil { return }

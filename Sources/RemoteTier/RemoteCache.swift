@@ -11,6 +11,9 @@ public import HTTPTransports
 /// offers run in the background. Everything that a server sends is checked: documents by their
 /// signature, bodies by their SHA-256.
 public final class RemoteCache: Sendable {
+  /// The time by which the clock of another machine may be ahead, in seconds.
+  package static let clockTolerance = 5.0
+
   /// The set-up.
   public let options: RemoteCacheOptions
 
@@ -20,6 +23,8 @@ public final class RemoteCache: Sendable {
   let blocked = BlockedKeys()
   let purges: PurgeFollower
   let queue: UploadQueue
+  /// Keys whose documents could not be emptied.
+  let unemptied = Lock<Set<ByteString>>([])
   private let names: [String]
   private let numbers = Lock(RemoteStatistics())
 

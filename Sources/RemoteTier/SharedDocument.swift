@@ -21,8 +21,12 @@ struct SharedDocument: Sendable, Hashable {
   /// - Parameters:
   ///   - seen: The newest purge that this machine had seen when it requested the response.
   ///   - purges: The purges that this machine knows now.
+  ///   - now: The present time. What was received later is of a machine with a wrong clock, and does
+  ///     not win.
   /// - Returns: `nil` if the response itself is purged.
-  func adding(_ response: SharedResponse, seen: UInt64, purges: PurgeList) -> SharedDocument? {
+  func adding(
+    _ response: SharedResponse, seen: UInt64, purges: PurgeList, now: Timestamp
+  ) -> SharedDocument? {
     guard !purges.covers(key, tags: response.tags, generation: seen) else { return nil }
     var kept = responses.filter {
       !purges.covers(key, tags: $0.tags, generation: generation)
@@ -31,6 +35,7 @@ struct SharedDocument: Sendable, Hashable {
     let rival = responses.first { $0.selecting == response.selecting }
     let isOlder = rival.map {
       $0.received > response.received
+        && $0.received <= now.advanced(bySeconds: RemoteCache.clockTolerance)
         && !purges.covers(key, tags: $0.tags, generation: generation)
     }
     if let rival, isOlder == true { kept.append(rival) } else { kept.append(response) }

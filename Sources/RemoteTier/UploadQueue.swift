@@ -2,7 +2,7 @@ import CacheFormat
 import CacheSystem
 
 /// Runs offers in the background, a few at a time, and never two of one key at once. If too many
-/// wait, the oldest ones are dropped.
+/// wait, the oldest ones are dropped; those without bytes, which empty documents, come last.
 final class UploadQueue: Sendable {
   /// One offer.
   struct Item: Sendable {
@@ -49,15 +49,14 @@ final class UploadQueue: Sendable {
       }
       state.waiting.append(item)
       state.bytes += item.bytes
-      var excess = 0
-      while state.waiting.count - excess > maximumCount
-        || state.bytes > maximumBytes && state.waiting.count - excess > 1
-      {
-        state.bytes -= state.waiting[excess].bytes
-        excess += 1
+      while state.waiting.count > maximumCount || state.bytes > maximumBytes {
+        let others = state.waiting.dropLast()
+        guard let place = others.firstIndex(where: { $0.bytes > 0 }) ?? others.indices.first,
+          state.waiting.count > maximumCount || others[place].bytes > 0
+        else { break }
+        state.bytes -= state.waiting.remove(at: place).bytes
+        state.dropped += 1
       }
-      state.waiting.removeFirst(excess)
-      state.dropped += UInt64(excess)
     }
     startNext()
   }

@@ -35,6 +35,22 @@ struct InvalidationTests {
     #expect(await machine.lookUp(key) == .failure(.purged))
   }
 
+  @Test("what could not be emptied is tried again after the next offer")
+  func again() async throws {
+    let server = MemoryServer()
+    let (one, two) = (try Machine(server), try Machine(server))
+    await one.offer(key, [1])
+    server.setFault { $0.method.rawValue == "PUT" ? .status(500) : nil }
+    one.tier.invalidate(key)
+    await one.tier.drain()
+    server.setFault { _ in nil }
+    #expect(await two.lookUp(key) == .success([1]))
+    await one.offer("GET http://a.test/y", [2])
+    await one.tier.drain()
+    #expect(await one.lookUp(key) == .failure(.noVariant))
+    #expect(await two.lookUp(key) == .failure(.noVariant))
+  }
+
   @Test("nothing is written where there was no document")
   func absent() async throws {
     let server = MemoryServer()

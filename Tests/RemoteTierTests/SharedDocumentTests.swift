@@ -6,6 +6,7 @@ import Testing
 @testable import RemoteTier
 
 struct SharedDocumentTests {
+  private let now = Timestamp(nanoseconds: 3_000_000_000_000)
   private let secret = Machine.secret
 
   private func document(_ responses: [SharedResponse], generation: UInt64 = 3) -> SharedDocument {
@@ -140,7 +141,7 @@ struct SharedDocumentTests {
     #expect(throws: FormatError.self) { try decode(encode(document(responses))) }
     var grown = document([])
     for response in responses.prefix(100) {
-      grown = try #require(grown.adding(response, seen: 0, purges: PurgeList()))
+      grown = try #require(grown.adding(response, seen: 0, purges: PurgeList(), now: now))
     }
     #expect(grown.responses.count == SharedDocument.maximumWritten)
     #expect(grown.responses.map(\.received.nanoseconds).min() == 68)
@@ -154,10 +155,21 @@ struct SharedDocumentTests {
     for order in [[old, new, other], [new, other, old], [other, new, old]] {
       var document = document([])
       for response in order {
-        document = try #require(document.adding(response, seen: 0, purges: PurgeList()))
+        document = try #require(document.adding(response, seen: 0, purges: PurgeList(), now: now))
       }
       #expect(document.responses == [new, other])
     }
+  }
+
+  @Test("what was received in the future does not keep a later response out")
+  func future() throws {
+    let ahead = Machine.response([1], received: 2_000_000_000_000)
+    let present = Machine.response([2], received: 20)
+    let known = document([ahead])
+    let before = Timestamp(nanoseconds: 1_000_000_000_000)
+    let result = known.adding(present, seen: 0, purges: PurgeList(), now: before)
+    #expect(result?.responses == [present])
+    #expect(known.adding(present, seen: 0, purges: PurgeList(), now: now)?.responses == [ahead])
   }
 
   @Test("a purge removes what is older, and refuses what was requested before it")
@@ -167,12 +179,14 @@ struct SharedDocumentTests {
     let tagged = Machine.response([1], tags: ["t"], received: 1)
     let plain = Machine.response([2], selecting: ["x"], received: 1)
     let document = document([tagged, plain], generation: 3)
-    #expect(document.adding(tagged, seen: 3, purges: purges) == nil)
+    #expect(document.adding(tagged, seen: 3, purges: purges, now: now) == nil)
     let fresh = Machine.response([3], selecting: ["y"], received: 2)
-    let result = try #require(document.adding(fresh, seen: 3, purges: purges))
+    let result = try #require(document.adding(fresh, seen: 3, purges: purges, now: now))
     #expect(result.responses == [fresh, plain])
     #expect(result.generation == 4)
-    #expect(document.adding(tagged, seen: 4, purges: purges)?.responses.contains(tagged) == true)
+    #expect(
+      document.adding(tagged, seen: 4, purges: purges, now: now)?.responses.contains(tagged) == true
+    )
   }
 
   @Test("bytes of any kind never trap the reader", arguments: 0..<50)
