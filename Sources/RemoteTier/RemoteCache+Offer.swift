@@ -81,7 +81,9 @@ extension RemoteCache {
       }
     }
     if let failure {
-      unemptied.withLock { keys in if keys.count < Self.maximumUnemptied { keys.insert(key) } }
+      unemptied.withLock { state in
+        if state.keys.count < Self.maximumUnemptied { state.keys.insert(key) }
+      }
       return count { $0.offersFailed[failure, default: 0] += 1 }
     }
     blocked.release(key, token)
@@ -91,11 +93,18 @@ extension RemoteCache {
   /// The most keys whose documents are emptied again after a failure.
   private static let maximumUnemptied = 1_000
 
+  /// The shortest time between two of these attempts, in nanoseconds: one of several servers may be
+  /// away for long.
+  private static let unemptiedPause: Int64 = 60_000_000_000
+
   /// Tries again to empty documents, as the servers seem to work.
   private func emptyAgain() {
-    let keys = unemptied.withLock { keys in
-      defer { keys = [] }
-      return keys
+    let now = clock.monotonic()
+    let keys = unemptied.withLock { state -> Set<ByteString> in
+      if state.keys.isEmpty { return [] }
+      if let triedAt = state.triedAt, now - triedAt < Self.unemptiedPause { return [] }
+      defer { state = ([], now) }
+      return state.keys
     }
     for key in keys { invalidate(key) }
   }

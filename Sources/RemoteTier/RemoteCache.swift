@@ -23,8 +23,8 @@ public final class RemoteCache: Sendable {
   let blocked = BlockedKeys()
   let purges: PurgeFollower
   let queue: UploadQueue
-  /// Keys whose documents could not be emptied.
-  let unemptied = Lock<Set<ByteString>>([])
+  /// The keys whose documents could not be emptied, and when that was tried again.
+  let unemptied = Lock<(keys: Set<ByteString>, triedAt: Int64?)>(([], nil))
   private let names: [String]
   private let numbers = Lock(RemoteStatistics())
 

@@ -51,6 +51,22 @@ struct InvalidationTests {
     #expect(await two.lookUp(key) == .failure(.noVariant))
   }
 
+  @Test("a document on a server that cannot be written is not used, although another server can be")
+  func severalServers() async throws {
+    let server = MemoryServer()
+    let bases = ["http://a.test/team/", "http://b.test/team/"]
+    let machine = try Machine(server, bases: bases)
+    await machine.offer(key, [1])
+    let put = try #require(server.requests.last { $0.method.rawValue == "PUT" })
+    let host = put.url.host
+    server.setFault { $0.method.rawValue == "PUT" && $0.url.host == host ? .status(403) : nil }
+    // Another variant of the same key goes to the same server, which is not written to any more.
+    await machine.offer(key, [2], selecting: ["a:b"])
+    machine.tier.invalidate(key)
+    await machine.tier.drain()
+    #expect(await machine.lookUp(key) == .failure(.purged))
+  }
+
   @Test("nothing is written where there was no document")
   func absent() async throws {
     let server = MemoryServer()
