@@ -82,10 +82,19 @@ import Testing
   func `the end says what to do next`(words: [String], advice: [String]) throws {
     let lines = try lines(
       words.map { Argument($0) },
-      [finding(.tagWrong), finding(.bodyWrong), finding(.wrongOwner)])
+      [finding(.tagWrong), finding(.bodyWrong), finding(.wrongOwner), finding(.newerFormat)])
     for part in advice { #expect(lines.contains { $0.contains(part) }, "\(part)") }
     #expect(lines.contains { $0.hasPrefix("1 no repair can mend") })
+    #expect(lines.contains { $0.hasPrefix("1 belongs to another user") })
     #expect(lines.contains { $0.contains("--deep") } == (words == ["s"]))
+  }
+
+  @Test func `what cannot be read may be mended by a repair of modes`() throws {
+    let lines = try lines(["s"], [finding(.unreadable), finding(.wrongMode)])
+    #expect(lines.contains { $0.hasPrefix("1 cannot be read: check again when") })
+    #expect(!lines.contains { $0.contains("no repair can mend") })
+    let alone = try self.lines(["s"], [finding(.unreadable)])
+    #expect(alone.contains { $0.hasPrefix("1 no repair can mend") })
   }
 
   @Test func `names and keys cannot steer a terminal`() throws {

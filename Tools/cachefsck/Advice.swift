@@ -8,10 +8,16 @@ struct Advice {
 
   init(_ verdict: Verdict) {
     let done = verdict.request.effectiveRepair
-    var (safe, all, never, failed) = (0, 0, 0, 0)
+    var (safe, all, never, failed, unread) = (0, 0, 0, 0, 0)
+    let owner = verdict.tally[.wrongOwner].map { $0.found - $0.repaired } ?? 0
+    let mode = verdict.tally[.wrongMode].map { $0.found - $0.repaired } ?? 0
     for (kind, count) in verdict.tally where kind.facts.isWrong {
       let left = count.found - count.repaired
-      if done?.reaches(kind) == true {
+      if kind == .wrongOwner {
+        continue
+      } else if kind == .unreadable, mode > 0 || owner > 0 {
+        unread += left
+      } else if done?.reaches(kind) == true {
         failed += left
       } else {
         switch kind.facts.repairedBy {
@@ -22,6 +28,11 @@ struct Advice {
       }
     }
     var lines: [String] = []
+    if owner > 0 {
+      lines.append(
+        "\(owner) \(owner == 1 ? "belongs" : "belong") to another user: only that user, or root, can "
+          + "repair them, and only root can change the owner (chown).")
+    }
     let place = Self.word(verdict.argument)
     if safe > 0 {
       lines.append("'cachefsck --repair safe \(place)' repairs \(safe), and loses nothing.")
@@ -32,6 +43,9 @@ struct Advice {
         "'cachefsck --repair all \(place)' repairs \(all)\(too): what cannot be restored goes to the "
           + "quarantine."
       )
+    }
+    if unread > 0 {
+      lines.append("\(unread) cannot be read: check again when owners and modes are right.")
     }
     if never > 0 { lines.append("\(never) no repair can mend: Docs/Fsck.md says what to do.") }
     if failed > 0 { lines.append("\(failed) could not be repaired: check again, and the disk.") }
