@@ -22,6 +22,20 @@ package struct Argument: Sendable, Hashable, ExpressibleByStringLiteral, CustomS
 
   /// The argument in a form that is safe to show on a terminal.
   package var description: String { terminalSafe(bytes) }
+
+  /// The argument with `...` in place of what may be a name and password, for messages about a wrong
+  /// value. Its parts are not known, so that is everything in front of the last `@`, behind the
+  /// scheme; without a scheme, only if there is a colon.
+  var withoutCredentials: Argument {
+    guard let at = bytes.lastIndex(of: UInt8(ascii: "@")) else { return self }
+    let scheme = bytes[..<at].prefix { !"/:".utf8.contains($0) }
+    let mark = Array("://".utf8)
+    if bytes[scheme.endIndex..<at].starts(with: mark) {
+      return Argument(bytes: scheme + mark + Array("...".utf8) + bytes[at...])
+    }
+    guard bytes[..<at].contains(UInt8(ascii: ":")) else { return self }
+    return Argument(bytes: Array("...".utf8) + bytes[at...])
+  }
 }
 
 extension Argument {

@@ -201,7 +201,7 @@ extension Parser {
       rest = rest.dropFirst(count)
     }
     if let extra = rest.first {
-      throw error("'\(extra)' is one argument too many", usage)
+      throw error("'\(extra.withoutCredentials)' is one argument too many", usage)
     }
     return bound
   }

@@ -16,13 +16,9 @@ package struct InvalidValue: Error, Hashable {
     expected = remedy
   }
 
-  /// Returns the problem with a value that was given for an option or a parameter. What stands in
-  /// front of an `@` may be a password, and is not repeated.
+  /// Returns the problem with a value that was given for an option or a parameter.
   func problem(_ value: Argument, for place: String) -> String {
-    guard problem == nil, let at = value.bytes.lastIndex(of: UInt8(ascii: "@")) else {
-      return problem ?? "'\(value)' is no value for \(place)"
-    }
-    return "'...\(Argument(bytes: Array(value.bytes[at...])))' is no value for \(place)"
+    problem ?? "'\(value.withoutCredentials)' is no value for \(place)"
   }
 
   /// The advice.

@@ -79,7 +79,12 @@ private struct Mistake: Sendable, CustomTestStringConvertible {
         "tool fetch: '\\xff' is no value for <url>; give text in UTF-8"),
       Mistake(
         "list --sort http://alice:secret@example.org",
-        "tool list: '...@example.org' is no value for --sort; give one of access, size, age"),
+        "tool list: 'http://...@example.org' is no value for --sort; "
+          + "give one of access, size, age"),
+      Mistake(
+        "list a alice:secret@example.org",
+        "tool list: '...@example.org' is one argument too many; "
+          + "usage: tool list [options] [<prefix>]"),
       Mistake(
         ["fetch", "--\u{1B}[2J"],
         "tool fetch: there is no option --\\x1b[2J; see 'tool fetch --help'"),

@@ -54,7 +54,10 @@ enum Declarations {
       (.left, "Something is still wrong"),
       (.operationalError, "A store could not be checked, or not to the end"),
       (.wrongUsage, "The command line is wrong"),
-      (.cancelled, "Interrupted (Ctrl-C, SIGTERM, SIGHUP); numbers of several PATHs are or-ed"),
+      (
+        .cancelled,
+        "Interrupted (Ctrl-C, SIGTERM, SIGHUP, SIGQUIT); numbers of several PATHs are or-ed"
+      ),
     ],
     version: "0.1.0")
 

@@ -82,7 +82,7 @@ enum Declarations {
       (.faults, "Some rows could not be converted, or there is no room for what is planned"),
       (.operationalError, "The source could not be read, or the destination not be written"),
       (.wrongUsage, "The command line is wrong"),
-      (.cancelled, "Interrupted (Ctrl-C, SIGTERM, SIGHUP); --resume continues"),
+      (.cancelled, "Interrupted (Ctrl-C, SIGTERM, SIGHUP, SIGQUIT); --resume continues"),
     ],
     version: "0.1.0")
 }
