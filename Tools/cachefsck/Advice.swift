@@ -11,11 +11,9 @@ struct Advice {
     var (safe, all, never, failed, unread) = (0, 0, 0, 0, 0)
     let owner = verdict.tally[.wrongOwner].map { $0.found - $0.repaired } ?? 0
     let mode = verdict.tally[.wrongMode].map { $0.found - $0.repaired } ?? 0
-    for (kind, count) in verdict.tally where kind.facts.isWrong {
+    for (kind, count) in verdict.tally where kind.facts.isWrong && kind != .wrongOwner {
       let left = count.found - count.repaired
-      if kind == .wrongOwner {
-        continue
-      } else if kind == .unreadable, mode > 0 || owner > 0 {
+      if kind == .unreadable, mode > 0 || owner > 0 {
         unread += left
       } else if done?.reaches(kind) == true {
         failed += left
