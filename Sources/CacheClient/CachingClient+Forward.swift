@@ -44,7 +44,7 @@ extension CachingClient {
         note(outcome, forwarding)
         if case .shared(_, let body) = outcome {
           flight.settle(outcome)
-          // Whoever has read the answer to its end must not get it again for a later request.
+          // A caller that has the whole answer may ask again at once, and must not get this one.
           await body.run { flights.end(forwarding.key, flight) }
         } else {
           flights.end(forwarding.key, flight)
