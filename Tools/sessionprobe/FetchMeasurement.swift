@@ -94,7 +94,7 @@ struct FetchMeasurement {
   }
 
   /// Makes a handle that throws the body away. It lives as long as the process.
-  static func handle(_ url: String) -> UnsafeMutableRawPointer? {
+  private static func handle(_ url: String) -> UnsafeMutableRawPointer? {
     // Safety: the handle is used by this thread alone; the callback gets no context.
     guard let handle = unsafe curl_easy_init() else { return nil }
     let isSet =

@@ -31,7 +31,6 @@ struct Measurement {
           url: url, statusCode: 200, httpVersion: "HTTP/1.1", headerFields: fields)
       })
     tell("OfflineCache.data(for:)", await hits(setting.cache, request))
-    await measureSubstitutes(request, data.count)
     measureSession(request, fields, data)
     setting.remove()
   }
@@ -45,16 +44,6 @@ struct Measurement {
       if answer?.1.metadata?.source == .network { stop(1, "it was no hit") }
     }
     return times
-  }
-
-  private func measureSubstitutes(_ request: URLRequest, _ bytes: Int) async {
-    guard let other = try? SubstituteMeasurement(setting, bodyBytes: bytes),
-      (try? await other.cache.data(for: request)) != nil
-    else { stop(3, "there is no cache with substitutes to be had") }
-    tell(
-      "OfflineCache.data(for:) beside 1,001 substitutes", await hits(other.cache, request))
-    tell("OfflineCache.data(for:), a substitute", await hits(other.cache, other.request))
-    other.remove()
   }
 
   /// Measures hits through a session, in turns with a protocol that does nothing but answer.

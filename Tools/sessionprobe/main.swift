@@ -6,7 +6,6 @@
 //   sessionprobe shared                     the same cache under URLSession.shared
 //   sessionprobe measure [COUNT]            what a hit costs; build it with -c release
 //   sessionprobe fetch URL [COUNT]          what a fetch costs beside libcurl alone; the same
-//   sessionprobe remote [COUNT]             what a second tier costs, with nginx; the same
 //
 // Exit codes: 0 each request had exactly one completion with the right bytes or the cancellation that
 // was asked for, 1 not so, 2 usage, 3 it could not be set up. A hang ends with 1 after 60 seconds.
@@ -32,7 +31,5 @@ case "measure": await Measurement(Setting.make(), count: number(1, 5_000)).run()
 case "fetch":
   guard words.count > 1 else { stop(2, "usage: sessionprobe fetch URL [COUNT]") }
   await FetchMeasurement(words[1], count: number(2, 3_000)).run()
-case "remote":
-  do { try await RemoteMeasurement(count: number(1, 2_000)).run() } catch { stop(3, "\(error)") }
 default: stop(2, "unknown verb \(verb)")
 }
