@@ -319,14 +319,29 @@ package final class Recovery: Sendable {
   /// - Throws: the first error. Without the sessions of these processes, nothing would show any more
   ///   what they have removed.
   package func completeRemovals(of dead: [PathName]) throws(StoreError) {
-    guard let sequence = dead.compactMap({ tree.staging.movedEntries($0) }).max() else { return }
+    var removal: UInt64?
+    for session in dead {
+      if let moved = try tree.staging.movedEntries(session) { removal = max(removal ?? 0, moved) }
+    }
+    guard let sequence = removal else { return }
     var failure: StoreError?
     catalog.forEachUnsettled { place in
-      guard let record = try? catalog.readRecord(place), record.sequence <= sequence else { return }
       do throws(StoreError) {
+        guard try isStored(place, notAfter: sequence) else { return }
         _ = try release(place.slot, place.entries)
       } catch { failure = failure ?? error }
     }
     if let failure { throw failure }
+  }
+
+  /// Returns whether an entry in the log has this number or one before it. Of a damaged or missing
+  /// record, nothing is known.
+  ///
+  /// - Throws: an error if the record cannot be read now.
+  private func isStored(_ place: Located, notAfter sequence: UInt64) throws(StoreError) -> Bool {
+    do throws(ReadFailure) { return try catalog.readRecord(place).sequence <= sequence } catch {
+      guard error == .unreadable else { return false }
+      throw .unreadable(catalog.journal.path(of: place.slot.segment))
+    }
   }
 }

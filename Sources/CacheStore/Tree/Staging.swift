@@ -184,7 +184,7 @@ final class Staging: Sendable {
     return try deadSessions().contains { !known.contains($0.bytes) }
   }
 
-  /// Returns the names of other processes' sessions that `isWanted` accepts.
+  /// Returns the names of other processes' sessions that can be opened and that `isWanted` accepts.
   private func sessions(
     where isWanted: (borrowing Descriptor) -> Bool
   ) throws(StoreError) -> [PathName] {
@@ -196,11 +196,24 @@ final class Staging: Sendable {
       }
     }
     let own = session?.name.bytes
-    return names.filter { name in
-      guard name.bytes != own,
-        let directory = try? fileSystem.open(name, in: place.staging, [.read, .directory])
-      else { return false }
-      return isWanted(directory)
+    var wanted: [PathName] = []
+    for name in names where name.bytes != own {
+      if let directory = try openSession(name), isWanted(directory) { wanted.append(name) }
+    }
+    return wanted
+  }
+
+  /// Opens the directory of a session. Returns `nil` if it is gone or cannot be read.
+  ///
+  /// - Throws: an error if no descriptor is free: the session may be that of a living process.
+  private func openSession(_ name: PathName) throws(StoreError) -> Descriptor? {
+    try system("\(path)/staging/\(name.text)") { () throws(SystemError) in
+      do throws(SystemError) {
+        return try fileSystem.open(name, in: place.staging, [.read, .directory])
+      } catch {
+        if error.isOutOfDescriptors { throw error }
+        return nil
+      }
     }
   }
 
@@ -237,16 +250,15 @@ final class Staging: Sendable {
   /// Returns the number of the last record before a removal of all entries, if the process of a
   /// session was killed during one: the directory that it moved is still there. 0 if the name of the
   /// directory does not tell.
-  func movedEntries(_ session: PathName) -> UInt64? {
-    moved(in: session).map { $0 ?? 0 }.max()
+  func movedEntries(_ session: PathName) throws(StoreError) -> UInt64? {
+    try moved(in: session).map { $0 ?? 0 }.max()
   }
 
   /// Returns the numbers in the names of the directories that a session has moved away; `nil` for a
   /// name without one.
-  private func moved(in session: PathName) -> [UInt64?] {
+  private func moved(in session: PathName) throws(StoreError) -> [UInt64?] {
     var found: [UInt64?] = []
-    guard let directory = try? fileSystem.open(session, in: place.staging, [.read, .directory])
-    else { return [] }
+    guard let directory = try openSession(session) else { return [] }
     try? fileSystem.list(directory.raw) { name, kind in
       if kind == .directory, !Layout.isReplaced(name) { found.append(Self.sequence(name)) }
       return true
@@ -260,7 +272,13 @@ final class Staging: Sendable {
   func movedEntries(after sequence: UInt64) throws(StoreError) -> UInt64? {
     var names = try sessions { _ in true }
     if let session { names.append(session.name) }
-    return names.flatMap { moved(in: $0) }.compactMap { $0 }.filter { $0 >= sequence }.max()
+    var last: UInt64?
+    for name in names {
+      for case let number? in try moved(in: name) where number >= sequence {
+        last = max(last ?? number, number)
+      }
+    }
+    return last
   }
 
   /// Returns the name in the session for the directory of all entries that are removed.

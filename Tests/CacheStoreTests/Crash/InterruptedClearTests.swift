@@ -140,6 +140,41 @@ import Testing
     }
   }
 
+  /// What shows that it was not completed has to stay until it is.
+  private func expectCompletion(after fault: SimulatedFault) throws {
+    var failures = 0
+    try forEachKill { _, volume in
+      let process = SimulatedProcess(on: volume)
+      let next = try open(process, isSupervised: true)
+      process.setFault(fault)
+      if !next.recovery.reconcile() { failures += 1 }
+      process.setFault(nil)
+      #expect(next.recovery.reconcile())
+      let hasOld = next.lookUp("old").entry != nil
+      #expect(hasOld == (next.lookUp("old, logged").entry != nil))
+      next.close()
+    }
+    #expect(failures > 0)
+  }
+
+  @Test(arguments: [SimulatedOperation.Kind.read, .write])
+  func `it is completed although the journal fails for a while`(kind: SimulatedOperation.Kind)
+    throws
+  {
+    try expectCompletion(
+      after: SimulatedFault(.fail(.inputOutput), at: 1, lasts: true) {
+        $0.kind == kind && $0.name.hasSuffix(".log")
+      })
+  }
+
+  @Test(arguments: [1, 3])
+  func `it is completed although there was no descriptor for a session`(place: Int) throws {
+    try expectCompletion(
+      after: SimulatedFault(.fail(SystemError(EMFILE)), at: place) {
+        $0.kind == .open && PathName(bytes: $0.name.utf8).map(Layout.isSession) ?? false
+      })
+  }
+
   @Test func `a removal of all while another process reads the journal again`() throws {
     let sandbox = StoreSandbox()
     let faulty = FaultyFiles()
