@@ -6,7 +6,10 @@ public import HTTPSemantics
 extension CachingClient {
   /// Returns a downloader that uses the transport and the credentials of this client.
   public func makeDownloader(options: DownloaderOptions = DownloaderOptions()) -> Downloader {
-    Downloader(transport: transport, options: options, clock: clock)
+    var options = options
+    let key = self.options.fingerprintKey
+    options.conceal = { key.fingerprint(of: $0) }
+    return Downloader(transport: transport, options: options, clock: clock)
   }
 
   /// Stores a downloaded file as the response to a request, if the rules of HTTP permit it; reads

@@ -58,7 +58,7 @@ public final class FingerprintKey: Sendable {
   }
 
   /// Returns the 32 bytes that the store contains in place of a value.
-  func fingerprint(of value: [UInt8]) -> [UInt8] {
+  package func fingerprint(of value: [UInt8]) -> [UInt8] {
     MessageDigest.authenticationCode(of: value, key: key(), .sha256)
   }
 

@@ -21,6 +21,8 @@ extension DownloadRecord {
     static let modified = ByteString("download-modified")
     static let replaced = ByteString("download-replaced")
     static let mayReplace = ByteString("download-may-replace")
+    static let user = ByteString("download-user")
+    static let selecting = ByteString("download-selecting")
   }
 
   /// Returns the bytes of the file.
@@ -73,6 +75,8 @@ extension DownloadRecord {
     add(Name.modified, modified)
     add(Name.replaced, replaced)
     add(Name.mayReplace, mayReplace)
+    add(Name.user, selection.user.isEmpty ? nil : selection.user)
+    add(Name.selecting, selection.fields.isEmpty ? nil : selection.fields)
     return items
   }
 
@@ -137,6 +141,8 @@ extension DownloadRecord {
       record.modified = number(Name.modified)
       record.replaced = number(Name.replaced)
       record.mayReplace = number(Name.mayReplace)
+      record.selection = DownloadSelection(
+        user: text(Name.user) ?? "", fields: text(Name.selecting) ?? "")
       return record
     }
 

@@ -33,6 +33,9 @@ public struct DownloadRecord: Sendable, Hashable {
   /// The length of the whole file in bytes; `nil` if it is not known yet.
   public internal(set) var length: UInt64?
 
+  /// The requests that the file answers.
+  var selection = DownloadSelection()
+
   /// The time of the last change of the file, in nanoseconds since 1970. A file with another time
   /// was changed or replaced since.
   package internal(set) var modified: Int64?

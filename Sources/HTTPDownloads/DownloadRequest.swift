@@ -52,6 +52,10 @@ public struct DownloadRequest: Sendable {
   /// The limit of redirects in a row.
   public var maximumRedirects: Int
 
+  /// The name of the user that the transport logs in, if the caller knows it. A file of another user
+  /// is not used without asking the server.
+  package var user: String?
+
   /// The state of the log-ins at the start. A download is not joined, nor its file copied, after
   /// another user may have logged in.
   package var loginState: UInt64 = 0
@@ -88,7 +92,8 @@ public struct DownloadRequest: Sendable {
 
   /// Returns whether another request has the same content, because it is for the same user, too.
   func asks(for other: DownloadRequest) -> Bool {
-    request == other.request && credential == other.credential && loginState == other.loginState
+    request == other.request && credential == other.credential && user == other.user
+      && loginState == other.loginState
       && transport.allowsInsecureRedirects == other.transport.allowsInsecureRedirects
   }
 }

@@ -65,8 +65,10 @@ extension DownloadRun {
   /// Returns the record of the existing file, for the server to confirm.
   private func finishedRecord(_ place: DownloadPlace) async -> DownloadRecord? {
     guard asked.reuse != .never else { return nil }
-    let (digest, url) = (asked.digest, asked.request.url.string)
-    return await downloader.pool.call { place.finishedRecord(with: digest) { $0.url == url } }
+    let (asked, downloader) = (asked, downloader)
+    return await downloader.pool.call {
+      place.finishedRecord(with: asked.digest) { downloader.mayServe(asked, $0) }
+    }
   }
 
   private func request(_ resumption: Resumption?, _ finished: DownloadRecord?) -> HTTPRequest {
@@ -121,6 +123,7 @@ extension DownloadRun {
       case .goOn(let end, let completeLength):
         guard var record else { break }
         record.length = completeLength
+        record.selection = downloader.selection(of: asked, by: record.head)
         var attempt = await receive(
           answer.body, part, record, decoder: nil, isResumable: true, end: end)
         attempt.wentOn = true
@@ -156,6 +159,7 @@ extension DownloadRun {
     var record = DownloadRecord(
       file: place.targetName, url: asked.request.url.string, answeredBy: answer.url.string,
       head: answer.head, started: downloader.now)
+    record.selection = downloader.selection(of: asked, by: record.head)
     let decoder = Self.decoder(&record.head)
     record.length = record.head.fields.contentLength
     let isResumable = decoder == nil && Resumption.isPossible(record.head.fields, now: date)

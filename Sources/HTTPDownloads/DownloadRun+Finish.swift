@@ -38,10 +38,11 @@ extension DownloadRun {
     _ place: DownloadPlace, _ part: PartFile
   ) async throws(DownloadError) -> DownloadedFile? {
     guard asked.resumes, asked.reuse != .never, asked.digest == nil else { return nil }
-    let url = asked.request.url.string
-    let isDurable = downloader.options.isDurable
+    let (asked, downloader) = (asked, downloader)
+    let (url, isDurable) = (asked.request.url.string, downloader.options.isDurable)
     let whole = try await perform { () throws(SystemError) -> DownloadRecord? in
-      guard let record = place.recordOfWholePart(of: url) else { return nil }
+      guard let record = place.recordOfWholePart(of: url), downloader.isFor(asked, record)
+      else { return nil }
       if isDurable { try part.synchronize() }
       try part.moveIntoPlace()
       if isDurable { try place.synchronize() }
@@ -73,13 +74,13 @@ extension DownloadRun {
     _ place: DownloadPlace, _ part: PartFile, _ counts: inout Counts
   ) async throws(DownloadError) -> DownloadedFile {
     let now = downloader.now
-    let asked = asked
+    let (asked, downloader) = (asked, downloader)
     let record = try await perform { () throws(SystemError) -> DownloadRecord? in
-      guard var record = place.finishedRecord() else { return nil }
-      if let expiry = asked.expiry {
-        record.expire(expiry, from: now)
-        try place.save(record, .finished)
-      }
+      guard let old = place.finishedRecord() else { return nil }
+      var record = old
+      record.selection = downloader.selection(of: asked, by: record.head)
+      record.expire(asked.expiry, from: now)
+      if record != old { try place.save(record, .finished) }
       part.remove(of: record.url)
       return record
     }

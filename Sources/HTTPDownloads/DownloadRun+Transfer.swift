@@ -102,11 +102,11 @@ extension DownloadRun {
   private func recovered(
     _ begun: DownloadRecord?, _ part: PartFile
   ) async throws(DownloadError) -> DownloadRecord? {
-    let asked = asked
+    let (asked, downloader, download) = (asked, downloader, download)
     let now = date
-    let download = download
     let record = try await perform { () throws(SystemError) -> DownloadRecord? in
       guard asked.resumes, let record = begun, record.file == part.place.targetName,
+        downloader.mayServe(asked, record),
         Resumption.isPossible(record.head.fields, now: now)
       else { return nil }
       let algorithm = Self.stated(asked, record)?.algorithm

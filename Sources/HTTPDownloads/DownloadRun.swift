@@ -127,10 +127,9 @@ struct DownloadRun: Sendable {
   func fileNow() async throws(DownloadError) -> DownloadedFile? {
     let place = try await opened()
     defer { place.close() }
-    let url = asked.request.url.string
-    let digest = asked.digest
+    let (asked, downloader) = (asked, downloader)
     let record = try await perform { () throws(SystemError) in
-      place.finishedRecord(with: digest) { $0.url == url }
+      place.finishedRecord(with: asked.digest) { downloader.isFor(asked, $0) }
     }
     guard let record else { return nil }
     return DownloadedFile(
@@ -192,10 +191,10 @@ struct DownloadRun: Sendable {
   private func goodFile(_ place: DownloadPlace) async throws(DownloadError) -> DownloadedFile? {
     guard asked.reuse == .unexpired else { return nil }
     let now = downloader.now
-    let asked = asked
+    let (asked, downloader) = (asked, downloader)
     let record = try await perform { () throws(SystemError) -> DownloadRecord? in
       let good = place.finishedRecord(with: asked.digest) {
-        $0.url == asked.request.url.string && $0.isGood(at: now, for: asked.expiry)
+        $0.isGood(at: now, for: asked.expiry) && downloader.isFor(asked, $0)
       }
       return good.map { place.prolonged($0, from: now) }
     }

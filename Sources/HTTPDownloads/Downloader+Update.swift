@@ -15,7 +15,7 @@ extension Downloader {
       let record = try await pool.call { [files] () throws(DownloadError.Cause) in
         try DownloadPlace(path, files).finishedRecord()
       }
-      guard let record, record.url == url else { return .missing }
+      guard let record, mayServe(request, record) else { return .missing }
       do throws(TransportError) {
         return try await UpdateCheck(
           transport: transport.sending(request.credential, to: request.request.url),

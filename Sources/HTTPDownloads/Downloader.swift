@@ -22,6 +22,11 @@ public struct DownloaderOptions: Sendable {
   /// that, but a program that opens the file may not.
   public var isDurable: Bool
 
+  /// Returns bytes that stand for a secret value in the records of files; equal ones for equal values.
+  /// With the default, a file that was downloaded with credentials is used by other processes only
+  /// after the server has confirmed it.
+  package var conceal: @Sendable ([UInt8]) -> [UInt8] = concealInProcess
+
   /// Creates options.
   public init(
     maximumTransfers: Int = 8, maximumTransfersPerHost: Int = 4, maximumRetries: Int = 5,

@@ -59,13 +59,16 @@ enum CheckCommand {
         }
       }
     }
+    var downloads = DownloaderOptions()
+    downloads.conceal = try FingerprintOption.read(invocation).fingerprint
     let downloader = Downloader(
-      transport: login.map { transport.loggingIn($0.provider) } ?? transport)
+      transport: login.map { transport.loggingIn($0.provider) } ?? transport, options: downloads)
     return try await check(addresses) { url in
-      try await downloader.updateState(
-        of: DownloadRequest(
-          HeaderOption.request(url, invocation), to: try DownloadCommand.path(of: url, in: folder),
-          transport: options))
+      var request = DownloadRequest(
+        HeaderOption.request(url, invocation), to: try DownloadCommand.path(of: url, in: folder),
+        transport: options)
+      request.user = invocation[LoginOption.option]?.user
+      return try await downloader.updateState(of: request)
     }
   }
 

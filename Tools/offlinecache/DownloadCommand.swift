@@ -60,7 +60,7 @@ enum DownloadCommand {
     parameters: [urls],
     options: [
       folder, list, resume, restart, refresh, expires, sliding, sha256, parallel, perHost, retries,
-      durable, quiet, HeaderOption.option,
+      durable, quiet, HeaderOption.option, FingerprintOption.option,
     ] + NetworkOptions.allForTransfers + RemoteOptions.all,
     examples: [
       .init("offlinecache download https://example.org/big.iso -o isos", "Downloads one file"),
@@ -88,11 +88,12 @@ enum DownloadCommand {
     }
     await RemoteOptions.readPurges(shared?.tier)
     let direct: any HTTPTransport = shared ?? transport
+    var options = DownloaderOptions(
+      maximumTransfers: parallel, maximumTransfersPerHost: perHost,
+      maximumRetries: invocation.value(of: retries), isDurable: invocation[durable])
+    options.conceal = try FingerprintOption.read(invocation).fingerprint
     let downloader = Downloader(
-      transport: login.map { direct.loggingIn($0.provider) } ?? direct,
-      options: DownloaderOptions(
-        maximumTransfers: parallel, maximumTransfersPerHost: perHost,
-        maximumRetries: invocation.value(of: retries), isDurable: invocation[durable])
+      transport: login.map { direct.loggingIn($0.provider) } ?? direct, options: options
     ) { shared?.offer($0) }
     let (requests, areAllGood) = try await requests(
       invocation, addresses, downloader, folder)
@@ -188,7 +189,7 @@ enum DownloadCommand {
   private static func request(
     _ url: NormalizedURL, _ path: String, _ invocation: Invocation
   ) -> DownloadRequest {
-    DownloadRequest(
+    var request = DownloadRequest(
       HeaderOption.request(url, invocation), to: path, replacesOthers: invocation[restart],
       digest: invocation[sha256],
       expiry: invocation[expires].map {
@@ -197,6 +198,8 @@ enum DownloadCommand {
       reuse: invocation[restart] ? .never : invocation[refresh] ? .confirmed : .unexpired,
       resumes: !invocation[restart],
       transport: NetworkOptions.transportOptions(invocation))
+    request.user = invocation[LoginOption.option]?.user
+    return request
   }
 
   /// Returns the path of the file for a URL.

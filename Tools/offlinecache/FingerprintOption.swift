@@ -7,8 +7,8 @@ enum FingerprintOption {
   static let option = Option(
     "fingerprint-key", .path.named("FILE"),
     defaultText: "offlinecache/fingerprint.key in $XDG_STATE_HOME or ~/.local/state",
-    help: "Conceal credentials in the store with the key in this file; it is created if there is "
-      + "none")
+    help: "Conceal credentials in what is stored with the key in this file; it is created if "
+      + "there is none")
 
   /// Creates the key from the file of the command line, or else from the default file.
   ///

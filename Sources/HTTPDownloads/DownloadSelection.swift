@@ -1,0 +1,74 @@
+import CacheFormat
+import HTTPAuthentication
+import HTTPSemantics
+import MessageDigests
+
+/// A random key of this process.
+private let randomKey: [UInt8] = {
+  var generator = SystemRandomNumberGenerator()
+  return (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
+}()
+
+extension DownloaderOptions {
+  /// Conceals values with a key that only this process has.
+  static func concealInProcess(_ value: [UInt8]) -> [UInt8] {
+    MessageDigest.authenticationCode(of: value, key: randomKey, .sha256)
+  }
+}
+
+/// Which requests for its URL a downloaded file answers: those with the same credentials, and with the
+/// same values of the fields that `Vary` names (RFC 9111, section 4.1).
+struct DownloadSelection: Sendable, Hashable {
+  /// The concealed `Authorization` and `Cookie` of the request; empty without them.
+  var user = ""
+
+  /// The concealed values of the fields that `Vary` names; empty without them.
+  var fields = ""
+}
+
+extension Downloader {
+  /// Returns the requests that an answer to this one may serve. `Accept-Encoding` is left out, because
+  /// a download sets it.
+  func selection(of request: DownloadRequest, by head: HTTPResponseHead) -> DownloadSelection {
+    var asked = request.request
+    if !asked.fields.contains("Authorization") {
+      if let credential = request.credential {
+        asked = AuthenticatingTransport.naming(credential, in: asked)
+      } else if let user = request.user {
+        asked.fields.append(HTTPField("Authorization", user))
+      }
+    }
+    return DownloadSelection(
+      user: concealed([], asked, and: ["authorization", "cookie"]),
+      fields: concealed(head.fields, asked))
+  }
+
+  /// Returns whether a file may be used for a request without asking the server.
+  func isFor(_ request: DownloadRequest, _ record: DownloadRecord) -> Bool {
+    record.url == request.request.url.string
+      && record.selection == selection(of: request, by: record.head)
+  }
+
+  /// Returns whether the bytes of a file may be used for a request if the server confirms them. The
+  /// server may use one tag for what it sends to each of its users, so an answer for one user alone
+  /// serves no other. Tokens change, and an answer that is not `private` serves all.
+  func mayServe(_ request: DownloadRequest, _ record: DownloadRecord) -> Bool {
+    let selection = selection(of: request, by: record.head)
+    return record.url == request.request.url.string && record.selection.fields == selection.fields
+      && (record.selection.user == selection.user
+        || ResponseDirectives(record.head.fields, rules: CacheRules()).isPrivate == .absent)
+  }
+
+  private func concealed(
+    _ varying: HTTPFields, _ request: HTTPRequest, and names: [String] = []
+  ) -> String {
+    let selection = Selection(
+      varyOf: varying, request: request.fields, and: names, conceal: options.conceal)
+    var bytes: [UInt8] = []
+    for field in selection?.fields ?? [] where field.name != "accept-encoding" {
+      guard let value = field.value else { continue }
+      bytes += Array(field.name.utf8) + [0] + value + [0]
+    }
+    return bytes.isEmpty ? "" : options.conceal(bytes).hexadecimal
+  }
+}

@@ -1,0 +1,120 @@
+import ClientTesting
+import HTTPAuthentication
+import HTTPSemantics
+import Testing
+
+@testable import HTTPDownloads
+
+/// A server whose users get different files of one URL, with one tag for all of them.
+@Suite(.timeLimit(.minutes(2)))
+struct DownloadSelectionTests {
+  private static let alice = [UInt8](repeating: 0x61, count: 100_000)
+  private static let bob = [UInt8](repeating: 0x62, count: 100_000)
+  private let sandbox = DownloadSandbox()
+  private let server = FileServer(alice)
+
+  private func request(_ token: String?, _ field: String = "Authorization") -> DownloadRequest {
+    var request = sandbox.asked()
+    request.expiry = DownloadExpiry(after: 3600)
+    if let token { request.request.fields.append(HTTPField(field, token)) }
+    return request
+  }
+
+  private func download(_ request: DownloadRequest) async throws -> DownloadedFile.Source {
+    try await sandbox.downloader(server).download(request).source
+  }
+
+  /// Answers with a field that says for whom the file is.
+  private func answer(_ name: String, _ value: String, cut: Int? = nil) {
+    server.fail(FileServer.Fault(fields: [HTTPField(name, value)], cut: cut))
+  }
+
+  @Test(arguments: ["Authorization", "Cookie"])
+  func `another user's file is not used without asking the server`(field: String) async throws {
+    _ = try await download(request("alice", field))
+    #expect(try await download(request("alice", field)) == .file)
+    #expect(try await download(request("bob", field)) == .confirmed)
+    // Now it is known to be bob's, too.
+    #expect(try await download(request("bob", field)) == .file)
+    #expect(try await download(request(nil)) == .confirmed)
+    #expect(server.requests.count == 3)
+  }
+
+  @Test func `offline, another user gets no file`() async throws {
+    _ = try await download(request("alice"))
+    let downloader = sandbox.downloader(server)
+    #expect(try await downloader.fileNow(request("alice")) != nil)
+    #expect(try await downloader.fileNow(request("bob")) == nil)
+    #expect(try await downloader.updateState(of: request("bob")) == .current)
+  }
+
+  @Test(arguments: [
+    ("Cache-Control", "max-age=60, private"), ("Vary", "Accept, Authorization"),
+  ])
+  func `a file for one user is not confirmed for another`(name: String, value: String) async throws
+  {
+    answer(name, value)
+    _ = try await download(request("alice"))
+    server.change(Self.bob, tag: "\"1\"")
+    #expect(try await sandbox.downloader(server).updateState(of: request("bob")) == .missing)
+    #expect(try await download(request("bob")) == .network)
+    #expect(sandbox.bytes() == Self.bob)
+  }
+
+  @Test func `bytes for one user are not continued for another`() async throws {
+    let interruption = FileServer.Fault(
+      fields: [HTTPField("Cache-Control", "private")], cut: 70_000)
+    server.fail(interruption)
+    await #expect(throws: DownloadError.self) { try await download(request("alice")) }
+    server.change(Self.bob, tag: "\"1\"")
+    #expect(try await download(request("bob")) == .network)
+    #expect(sandbox.bytes() == Self.bob)
+  }
+
+  @Test func `a file for everybody is continued with a new token`() async throws {
+    server.fail(FileServer.Fault(cut: 70_000))
+    await #expect(throws: DownloadError.self) { try await download(request("token 1")) }
+    let file = try await sandbox.downloader(server).download(request("token 2"))
+    #expect(file.resumedBytes > 0 && sandbox.bytes() == Self.alice)
+    #expect(try await download(request("token 2")) == .file)
+    #expect(try await download(request("token 1")) == .confirmed)
+  }
+
+  @Test func `another language is another file`() async throws {
+    answer("Vary", "Accept-Language, Accept-Encoding")
+    _ = try await download(request("en", "Accept-Language"))
+    #expect(try await download(request("en", "Accept-Language")) == .file)
+    server.change(Self.bob, tag: "\"1\"")
+    #expect(try await download(request("de", "Accept-Language")) == .network)
+    #expect(sandbox.bytes() == Self.bob)
+  }
+
+  @Test func `the user that logs in counts, and so does a credential`() async throws {
+    var alice = request(nil)
+    alice.user = "alice"
+    var bob = request(nil)
+    bob.credential = .password(user: "bob", password: "secret")
+    _ = try await download(alice)
+    #expect(try await download(alice) == .file)
+    #expect(try await download(bob) == .confirmed)
+    #expect(try await download(bob) == .file)
+  }
+
+  @Test func `a record has no secret, and is of use with its key only`() async throws {
+    let asked = request("Bearer a-secret-token")
+    func download(_ key: UInt8) async throws -> DownloadedFile.Source {
+      var options = DownloaderOptions(maximumRetries: 0)
+      options.conceal = { [key] + $0.reversed().map { $0 ^ 0x55 } }
+      return try await Downloader(transport: server, options: options, clock: sandbox.clock)
+        .download(asked).source
+    }
+    _ = try await download(1)
+    let record = String(
+      decoding: sandbox.bytes(
+        String(try sandbox.hidden(".json").dropFirst(sandbox.folder.count + 1)))
+        ?? [], as: UTF8.self)
+    #expect(record.contains("download-user") && !record.contains("a-secret-token"))
+    #expect(try await download(1) == .file)
+    #expect(try await download(2) == .confirmed)
+  }
+}
