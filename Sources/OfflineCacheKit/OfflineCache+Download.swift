@@ -77,20 +77,16 @@ extension OfflineCache {
       }
     }
     // A stored response does not show whether an expired file is current: only its server does.
-    let mayUseStored = !hasExpired && settings.digest == nil && stored(asked, .offline) != nil
-    if asked.options.policy.allowsNetwork, asked.isPlainGet, !mayUseStored {
-      do throws(DownloadError) {
-        return try await downloaded(wanted, asked, place)
-      } catch {
-        guard offlineMode == .whenUnreachable, error.isUnreachable, asked.acceptsFallback,
-          let there = try? await downloader.fileNow(wanted)
-        else { throw URLError(error, url: asked.url) }
-        return try response(there, asked, place)
-      }
-    }
+    let mayUseStored = !hasExpired && stored(asked, .offline) != nil
+    let mayDownload = asked.options.policy.allowsNetwork && asked.isPlainGet
+    if mayDownload, !mayUseStored { return try await downloadedElseFile(wanted, asked, place) }
     do throws(URLError) {
       return try await written(wanted, asked, place)
     } catch {
+      // What is stored, or a substitute, is not what the caller wants.
+      if error.isWrongDigest, mayDownload {
+        return try await downloadedElseFile(wanted, asked, place)
+      }
       // Without a network an existing file is better than none.
       guard error.isNotStored, let there = try? await downloader.fileNow(wanted) else {
         throw error
@@ -115,7 +111,13 @@ extension OfflineCache {
   public func startDownload(
     for request: URLRequest, to file: URL, settings: DownloadSettings = DownloadSettings()
   ) throws(URLError) -> OfflineDownload {
-    let asked = try networkRequest(request)
+    let asked = try networkRequest(request).forFile()
+    guard asked.isPlainGet else {
+      throw URLError(
+        .unsupportedURL, url: asked.url,
+        cause: "\(asked.request.url): a download that was started sends no body; use "
+          + "OfflineCache.download(for:to:)", underlying: nil)
+    }
     let place = try FilePlace(file)
     let download = downloader.start(wanted(asked, place, settings))
     return OfflineDownload(download, of: asked.url, to: file) { [self] file throws(URLError) in
@@ -182,6 +184,20 @@ extension OfflineCache {
     default: wanted.reuse = .unexpired
     }
     return wanted
+  }
+
+  /// Downloads a file; returns the existing one if the server cannot be reached.
+  private func downloadedElseFile(
+    _ wanted: DownloadRequest, _ asked: AskedRequest, _ place: FilePlace
+  ) async throws(URLError) -> OfflineURLResponse {
+    do throws(DownloadError) {
+      return try await downloaded(wanted, asked, place)
+    } catch {
+      guard offlineMode == .whenUnreachable, error.isUnreachable, asked.acceptsFallback,
+        let there = try? await downloader.fileNow(wanted)
+      else { throw URLError(error, url: asked.url) }
+      return try response(there, asked, place)
+    }
   }
 
   private func downloaded(

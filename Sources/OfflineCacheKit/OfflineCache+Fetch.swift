@@ -90,7 +90,15 @@ extension OfflineCache {
       if Self.isShort(response) { return try await client.wholeBody(of: response, limit: limit) }
       return try await longBody(response, limit)
     }
-    return try await answering(asked, bytes(of:))
+    do throws(URLError) { return try await answering(asked, bytes(of:)) } catch {
+      // A stored body that proves damaged, or a substitute that changes, is fetched.
+      guard error.isDamagedCopy, asked.body == nil, asked.options.policy.allowsNetwork,
+        asked.request.method == .get || asked.request.method == .head
+      else { throw error }
+    }
+    var again = asked
+    again.options.policy = .reload
+    return try await answering(again, bytes(of:))
   }
 
   /// The length of the longest body, in bytes, that is received on the caller's thread.
@@ -187,9 +195,16 @@ extension OfflineCache {
   /// Returns the network to a server if stored responses may be preferred to it.
   private func poorNetwork(_ asked: AskedRequest) -> NetworkState? {
     guard offlineMode == .whenUnreachable, let network = options.reachability?.current,
-      network.quality != .free, !asked.request.url.isLoopback
+      network.quality != .free, !asked.request.url.isLoopback,
+      network.quality != .none || !mayNeedNoRoute(asked.request.url)
     else { return nil }
     return network
+  }
+
+  /// Returns whether a server may be reached although no packet leaves the local network: it is in
+  /// that network, or a proxy is.
+  private func mayNeedNoRoute(_ url: NormalizedURL) -> Bool {
+    url.isLocal || options.network.mayUseProxy
   }
 
   /// Returns the options of a request. To spare the network, stored responses are not validated in

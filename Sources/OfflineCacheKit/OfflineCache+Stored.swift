@@ -30,7 +30,7 @@ extension OfflineCache {
       storagePolicy: isInMemoryOnly ? .allowedInMemoryOnly : .allowed)
   }
 
-  /// Stores a response in place of the previous one, as if a server had sent it now.
+  /// Stores a response in place of the previous one, as if a server had sent it now; its `Age` counts.
   ///
   /// The rules of HTTP decide whether it may be stored, and how long it is fresh. The data are the
   /// decoded content: `Content-Encoding` is left out, because URLSession has removed the coding.
@@ -63,7 +63,7 @@ extension OfflineCache {
     if let codings = head.fields.contentCodings, codings != ["identity"] {
       head.fields.markDecoded()
     }
-    for name in ["Transfer-Encoding", "Age"] { head.fields.removeAll(named: name) }
+    head.fields.removeAll(named: "Transfer-Encoding")
     head.fields.replace(with: HTTPField("Content-Length", String(cached.data.count)))
     let (info, lost) = UserInfo.encode(cached.userInfo)
     let outcome: Result<EntryInfo, NotStored>

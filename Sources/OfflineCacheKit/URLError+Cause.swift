@@ -104,6 +104,21 @@ extension URLError {
     return true
   }
 
+  /// Whether a stored response or a substitute could not be read to its end.
+  var isDamagedCopy: Bool {
+    guard let error = userInfo[NSUnderlyingErrorKey] as? ClientError, case .store = error.cause
+    else { return false }
+    return true
+  }
+
+  /// Whether the content has another digest than the caller's.
+  var isWrongDigest: Bool {
+    guard let error = userInfo[NSUnderlyingErrorKey] as? DownloadError,
+      case .wrongDigest = error.cause
+    else { return false }
+    return true
+  }
+
   private static func withoutCredentials(_ url: URL) -> URL? {
     guard url.absoluteString.utf8.contains(UInt8(ascii: "@")) else { return url }
     guard var parts = URLComponents(url: url, resolvingAgainstBaseURL: true) else { return nil }

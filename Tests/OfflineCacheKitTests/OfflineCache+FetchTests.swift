@@ -15,6 +15,29 @@ import Testing
 
 @Suite(.timeLimit(.minutes(2)))
 struct OfflineCacheFetchTests {
+  /// A body of this length is not read into memory before it is verified.
+  @Test func `a long body that is damaged on the disk is fetched again`() async throws {
+    let body = String(repeating: "0123456789abcdef", count: 17 << 16)
+    let sandbox = try FaceSandbox { _ in fresh(body) }
+    #expect(await text(sandbox.cache, sandbox.request()) == body)
+    let folder = sandbox.folder.appendingPathComponent("store/entries")
+    let files = try #require(FileManager.default.enumerator(atPath: folder.path))
+    let name = try #require(
+      files.compactMap { $0 as? String }.first { name in
+        let size = try? FileManager.default.attributesOfItem(atPath: "\(folder.path)/\(name)")[
+          .size]
+        return (size as? NSNumber)?.intValue == body.utf8.count
+      })
+    let file = try FileHandle(forUpdating: folder.appendingPathComponent(name))
+    try file.seek(toOffset: 1_000_000)
+    try file.write(contentsOf: Data([0]))
+    try file.close()
+    #expect(await text(sandbox.cache, sandbox.request()) == body)
+    #expect(sandbox.origin.requests.count == 2)
+    sandbox.cache.offlineMode = .always
+    #expect(await text(sandbox.cache, sandbox.request()) == body)
+  }
+
   @Test func `the first answer comes from the network, the second one from the store, and says so`()
     async throws
   {

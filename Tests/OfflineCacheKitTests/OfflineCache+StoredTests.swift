@@ -54,6 +54,27 @@ struct OfflineCacheStoredTests {
     #expect(sandbox.cache.cachedResponse(for: head)?.data.isEmpty == true)
   }
 
+  @Test func `the age that a response has counts`() throws {
+    let sandbox = try FaceSandbox()
+    let response = try #require(
+      HTTPURLResponse(
+        url: sandbox.origin.url("/a"), statusCode: 200, httpVersion: "HTTP/1.1",
+        headerFields: ["Cache-Control": "max-age=3600", "Age": "3500"]))
+    try sandbox.cache.store(
+      CachedURLResponse(response: response, data: Data("old".utf8)), for: sandbox.request())
+    func left() -> TimeInterval? {
+      sandbox.cache.expirationDate(for: sandbox.request()).map {
+        $0.timeIntervalSince1970 - TimeInterval(sandbox.clock.now() / 1_000_000_000)
+      }
+    }
+    #expect(abs(try #require(left()) - 100) <= 1)
+    // Stored once more, it is not younger.
+    sandbox.clock.advance(bySeconds: 60)
+    let stored = try #require(sandbox.cache.cachedResponse(for: sandbox.request()))
+    try sandbox.cache.store(stored, for: sandbox.request())
+    #expect(abs(try #require(left()) - 40) <= 1)
+  }
+
   @Test func `what is stored by hand answers, with the user info that has a form on disk`()
     async throws
   {

@@ -134,6 +134,12 @@ struct OfflineDownloadTests {
     let response = try await sandbox.cache.download(
       for: sandbox.request(), to: file, settings: DownloadSettings(digest: right))
     #expect(response.metadata?.source != .file && response.metadata?.source != .network)
+    sandbox.cache.offlineMode = .whenUnreachable
+    let third = try await sandbox.cache.download(
+      for: sandbox.request(), to: sandbox.folder.appendingPathComponent("third"),
+      settings: DownloadSettings(digest: right))
+    #expect(third.metadata?.source != .file && third.metadata?.source != .network)
+    sandbox.cache.offlineMode = .always
     try FileManager.default.removeItem(at: file)
     let wrong = StatedDigest(.sha256, MessageDigest.of([], .sha256))
     let error = await #expect(throws: URLError.self) {
@@ -142,6 +148,37 @@ struct OfflineDownloadTests {
     }
     #expect(error?.code == .cannotDecodeRawData)
     #expect(!FileManager.default.fileExists(atPath: file.path))
+  }
+
+  @Test func `where what is stored has another digest, the server is asked`() async throws {
+    let sandbox = try sandbox(Server())
+    let response = try #require(
+      HTTPURLResponse(
+        url: sandbox.origin.url("/a"), statusCode: 200, httpVersion: "HTTP/1.1",
+        headerFields: ["Cache-Control": "max-age=60"]))
+    try sandbox.cache.store(
+      CachedURLResponse(response: response, data: Data("old".utf8)), for: sandbox.request())
+    let file = sandbox.folder.appendingPathComponent("file")
+    let right = StatedDigest(.sha256, MessageDigest.of(Self.body, .sha256))
+    let answer = try await sandbox.cache.download(
+      for: sandbox.request(), to: file, settings: DownloadSettings(digest: right))
+    #expect(answer.metadata?.source == .network)
+    #expect(try [UInt8](Data(contentsOf: file)) == Self.body)
+  }
+
+  @Test func `a started download refuses what it cannot send`() throws {
+    let sandbox = try sandbox(Server())
+    let file = sandbox.folder.appendingPathComponent("file")
+    var search = sandbox.request()
+    search.httpBody = Data("{}".utf8)
+    var post = search
+    post.httpMethod = "POST"
+    for request in [search, post] {
+      let error = #expect(throws: URLError.self) {
+        try sandbox.cache.startDownload(for: request, to: file)
+      }
+      #expect(error?.code == .unsupportedURL)
+    }
   }
 
   @Test func `a wrong digest is an error that says so`() async throws {

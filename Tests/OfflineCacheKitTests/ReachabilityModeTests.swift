@@ -17,8 +17,11 @@ import Testing
   private let network = ManualReachability(.free)
   private let transport = CountingTransport()
 
-  private func sandbox(spares: Bool = false) throws -> FaceSandbox {
+  private func sandbox(
+    spares: Bool = false, proxy: NetworkSetup.Proxy = .none
+  ) throws -> FaceSandbox {
     var options = OfflineCacheOptions(reachability: network)
+    options.network.proxy = proxy
     options.sparesConstrainedNetworks = spares
     return try FaceSandbox(options, transport: transport)
   }
@@ -93,6 +96,20 @@ import Testing
   @Test(arguments: ["localhost", "a.localhost", "127.0.0.1", "127.9.9.9:8080", "[::1]"])
   func `servers on this machine are asked without a network`(host: String) async throws {
     let sandbox = try sandbox()
+    network.set(.none)
+    _ = try await sandbox.cache.data(for: request("/a", host: host))
+    sandbox.clock.advance(bySeconds: 100_000)
+    _ = try await sandbox.cache.data(for: request("/a", host: host))
+    #expect(transport.count == 2)
+  }
+
+  /// No default route is needed to reach them.
+  @Test(arguments: ["192.168.7.3", "printer", "nas.local", "example.com"])
+  func `servers in the local network, and a proxy, are asked without a network`(host: String)
+    async throws
+  {
+    let proxy = host == "example.com" ? NetworkSetup.Proxy.url("http://192.168.7.1:3128") : .none
+    let sandbox = try sandbox(proxy: proxy)
     network.set(.none)
     _ = try await sandbox.cache.data(for: request("/a", host: host))
     sandbox.clock.advance(bySeconds: 100_000)
