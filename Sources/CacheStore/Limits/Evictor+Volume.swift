@@ -3,10 +3,13 @@ internal import Synchronization
 
 /// The free space on the volume. It is queried again after some bytes were written.
 struct VolumeRoom {
-  var available: UInt64 = 0
-  var availableFiles: UInt64 = 0
-  /// The bytes written since the last query; the maximum if a new query is due.
-  var written: UInt64 = .max
+  private(set) var available: UInt64 = 0
+  private(set) var availableFiles: UInt64 = 0
+  /// The bytes written since the last query.
+  private var written: UInt64 = 0
+  /// The number of reasons for a new query so far, and of those before the last query.
+  private(set) var reasons: UInt64 = 1
+  private var knownReasons: UInt64 = 0
 
   /// The bytes that may be written before the next query, if far more are free.
   static let recheckBytes: UInt64 = 16 << 20
@@ -15,6 +18,40 @@ struct VolumeRoom {
   /// With fewer free bytes, bodies are stored in files at once, because the log keeps them for a while
   /// after their files are written.
   static let logBytes: UInt64 = 64 << 20
+
+  /// Makes a new query due.
+  mutating func expire() { reasons += 1 }
+
+  /// Returns whether a new query is due, with so many bytes of entries in the log.
+  private func isDue(_ unsettled: UInt64) -> Bool {
+    knownReasons < reasons || written > Self.recheckBytes || availableFiles < Self.fewFiles
+      || available < unsettled + Self.logBytes + Self.recheckBytes
+  }
+
+  /// Counts bytes that will be written.
+  ///
+  /// - Returns: the bytes that will be free then, or `nil` if a new query is due.
+  mutating func take(_ bytes: UInt64, unsettled: UInt64) -> UInt64? {
+    isDue(unsettled) ? nil : taking(bytes, unsettled)
+  }
+
+  /// Notes the result of a query, and counts bytes that will be written.
+  ///
+  /// - Parameter reasons: the number of reasons before the query. Others have come meanwhile if it is
+  ///   higher now, and the next call queries again.
+  /// - Returns: the bytes that will be free then.
+  mutating func take(
+    _ bytes: UInt64, unsettled: UInt64, of status: VolumeStatus, after reasons: UInt64
+  ) -> UInt64 {
+    (available, availableFiles) = (status.availableBytes, status.availableFiles)
+    (written, knownReasons) = (0, reasons)
+    return taking(bytes, unsettled)
+  }
+
+  private mutating func taking(_ bytes: UInt64, _ unsettled: UInt64) -> UInt64 {
+    written = bytes > .max - written ? .max : written + bytes
+    return available - min(available, unsettled > .max - written ? .max : written + unsettled)
+  }
 }
 
 /// The bytes and inodes that a store leaves free as long as it may evict something: also on a full disk,
@@ -38,17 +75,23 @@ extension Evictor {
     _ free: UInt64, adding entry: NewEntry, _ hash: KeyHash, olderThan bound: Int64?
   ) throws(StoreError) {
     let bytes = room(for: entry)
-    var hasDropped = false
+    var (isQueried, hasDropped) = (false, false)
     while true {
       let available = try system(path) { () throws(SystemError) in
         try freeBytes(adding: bytes)
       }
       if available >= free { return }
+      // What was written may have taken the place of something, and others may have freed bytes.
+      if !isQueried {
+        isQueried = true
+        volume.withLock { $0.expire() }
+        continue
+      }
       if !hasDropped {
         hasDropped = true
         if dropDeadRecords(of: free - available) { continue }
       }
-      volume.withLock { $0.written = .max - bytes - bytes }
+      volume.withLock { $0.expire() }
       // Nothing is evicted if the free bytes are not known, or for a body that cannot be stored anyway.
       let isTooLong = try system(path) { () throws(SystemError) in
         try self.isTooLong(bytes, leaving: free)
@@ -78,7 +121,7 @@ extension Evictor {
   /// Returns the most bytes that an entry still takes on the volume, with the directories of key and
   /// shard. A staged body is there already, and the volume is queried again.
   private func room(for entry: NewEntry) -> UInt64 {
-    if entry.isStaged { volume.withLock { $0.written = .max } }
+    if entry.isStaged { volume.withLock { $0.expire() } }
     let length = entry.isStaged ? 0 : entry.length
     return length + min(5 * catalog.place.blockBytes, .max - length)
   }
@@ -87,25 +130,14 @@ extension Evictor {
   /// in the log were settled.
   private func freeBytes(adding bytes: UInt64) throws(SystemError) -> UInt64 {
     let unsettled = catalog.state.withLock { $0.index.totals.unsettledBytes }
-    let isDue = volume.withLock { room in
-      room.written > VolumeRoom.recheckBytes || room.availableFiles < VolumeRoom.fewFiles
-        || room.available < unsettled + VolumeRoom.logBytes + VolumeRoom.recheckBytes
-    }
+    let (free, reasons) = volume.withLock { ($0.take(bytes, unsettled: unsettled), $0.reasons) }
+    if let free { return free }
     // Not under the lock, because the file system may be a caller's.
-    let status = isDue ? try queryVolume() : nil
-    if let status {
-      catalog.isVolumeTight.store(
-        status.availableBytes < unsettled + VolumeRoom.logBytes, ordering: .relaxed)
-    }
-    return volume.withLock { room in
-      if let status {
-        room = VolumeRoom(
-          available: status.availableBytes, availableFiles: status.availableFiles, written: 0)
-      }
-      let (sum, isTooLarge) = room.written.addingReportingOverflow(bytes)
-      room.written = isTooLarge ? .max : sum
-      let (all, isAllTooLarge) = room.written.addingReportingOverflow(unsettled)
-      return room.available - (isAllTooLarge ? room.available : min(room.available, all))
+    let status = try queryVolume()
+    catalog.isVolumeTight.store(
+      status.availableBytes < unsettled + VolumeRoom.logBytes, ordering: .relaxed)
+    return volume.withLock {
+      $0.take(bytes, unsettled: unsettled, of: status, after: reasons)
     }
   }
 
@@ -114,7 +146,7 @@ extension Evictor {
   func keepReserve(adding entry: NewEntry, _ hash: KeyHash, _ limits: Limits) {
     guard evictsOnFullDisk, entry.past == nil else { return }
     let bytes = room(for: entry)
-    var hasDropped = false
+    var (isQueried, hasDropped) = (false, false)
     while true {
       let reserve = catalog.state.withLock {
         VolumeReserve($0, segmentBytes: catalog.journalBudget($0).segmentBytes)
@@ -124,7 +156,11 @@ extension Evictor {
       guard let free = try? freeBytes(adding: isEnough ? 0 : bytes) else { return }
       let files = volume.withLock { $0.availableFiles }
       if isEnough || free >= reserve.bytes, files >= reserve.files { return }
-      volume.withLock { $0.written = .max }
+      volume.withLock { $0.expire() }
+      if !isQueried {
+        isQueried = true
+        continue
+      }
       if !hasDropped {
         hasDropped = true
         if dropDeadRecords(of: bytes + reserve.bytes) { continue }
@@ -149,7 +185,7 @@ extension Evictor {
       room >= UInt64(clamping: live),
       (try? recovery.purge()) != nil
     else { return false }
-    volume.withLock { $0.written = .max }
+    volume.withLock { $0.expire() }
     return true
   }
 
