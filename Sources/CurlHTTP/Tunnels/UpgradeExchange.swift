@@ -85,7 +85,11 @@ final class UpgradeExchange {
     var chunked = ChunkedBody()
     var body: [UInt8] = []
     var trailers: [[UInt8]] = []
+    var count = 0
     while true {
+      // Chunk lines and trailers count, too.
+      count += received.count
+      try checkBody(count)
       var violation: ChunkedBody.Violation?
       // Safety: the bytes are read during the call.
       unsafe received.withUnsafeBytes { bytes in
@@ -98,7 +102,7 @@ final class UpgradeExchange {
       if let violation { throw error(.protocolViolation, violation.text) }
       received = []
       if chunked.isOver { return body }
-      try checkBody(body.count)
+      trailers = []
       guard try receive() else { throw error(.truncatedBody, "") }
     }
   }
