@@ -68,14 +68,17 @@ extension RequestHead {
   /// The protocols that the client asks for instead of HTTP/1.1, or `nil` if it asks for none that
   /// this proxy passes on.
   ///
-  /// A server may ignore such a wish (RFC 9110, section 7.8). HTTP/2 without TLS is not passed on,
-  /// because its requests could not be answered from the store, and requests with a body or another
+  /// A server may ignore such a wish (RFC 9110, section 7.8). TLS and other versions of HTTP are
+  /// not passed on, because their requests could not be answered from the store, and requests with a body or another
   /// method than `GET` are not, because they may change what is stored.
   var upgrade: String? {
     guard isHTTP11, method == .get, !hasBody,
       members(of: "Connection").contains(where: { $0.lowercased() == "upgrade" })
     else { return nil }
-    let wanted = members(of: "Upgrade").filter { $0.lowercased() != "h2c" }
+    let wanted = members(of: "Upgrade").filter { name in
+      let name = name.lowercased()
+      return name != "h2c" && !name.hasPrefix("tls/") && !name.hasPrefix("http/")
+    }
     return wanted.isEmpty ? nil : wanted.joined(separator: ", ")
   }
 
