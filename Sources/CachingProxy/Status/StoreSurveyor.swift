@@ -42,7 +42,8 @@ final class StoreSurveyor: Sendable {
 
   /// Returns the newest survey, or `nil` if there is none yet. If it is old, starts a new one.
   ///
-  /// It waits for the new one, but not long.
+  /// The caller that starts it waits for it, but not long; the others do not wait, because each holds
+  /// a thread.
   func survey() -> StoreSurvey? {
     let now = clock.now()
     let isOld = state.change { state -> Bool in
@@ -50,7 +51,7 @@ final class StoreSurveyor: Sendable {
       state.isWalking = true
       return true
     }
-    if isOld { begin() }
+    if isOld { begin() } else if let newest = state.change({ $0.newest }) { return newest }
     let found = state.wait(nanoseconds: patienceNanoseconds) { state -> StoreSurvey?? in
       state.isWalking ? nil : .some(state.newest)
     }
