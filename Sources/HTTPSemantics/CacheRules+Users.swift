@@ -66,8 +66,7 @@ extension HTTPRequest {
     func identifying(_ request: HTTPRequest) -> [HTTPField] {
       request.fields.filter { field in
         let name = field.name.lowercased()
-        return !HTTPFields.harmless.contains(name) && !name.hasPrefix("x-forwarded-")
-          && !["forwarded", "via", "referer", "origin"].contains(name)
+        return !HTTPFields.harmless.contains(name) && !HTTPFields.ofTheWay.contains(name)
           && !name.hasPrefix("sec-")
       }.sorted { $0.name.lowercased() < $1.name.lowercased() }
     }
@@ -83,6 +82,13 @@ extension HTTPRequest {
 }
 
 extension HTTPFields {
+  /// The request fields that tell where a request comes from, in lower case. `X-Forwarded-User` and
+  /// others name the user.
+  fileprivate static let ofTheWay: Set<String> = [
+    "forwarded", "origin", "referer", "via", "x-forwarded-for", "x-forwarded-host",
+    "x-forwarded-port", "x-forwarded-proto", "x-forwarded-server",
+  ]
+
   /// The request fields that are no credentials and reveal none, in lower case. Any other may be one
   /// (`X-Api-Key`) or reveal one (`Referer`).
   package static let harmless: Set<String> = [
