@@ -162,7 +162,8 @@ extension DownloadRun {
     record.selection = downloader.selection(of: asked, by: record.head)
     let decoder = Self.decoder(&record.head)
     record.length = record.head.fields.contentLength
-    let isResumable = decoder == nil && Resumption.isPossible(record.head.fields, now: date)
+    let isDecoded = decoder != nil
+    let isResumable = !isDecoded && Resumption.isPossible(record.head.fields, now: date)
     let new = record
     record = try await blocking { () throws(SystemError) in
       var record = new
@@ -173,7 +174,10 @@ extension DownloadRun {
         ? place.anothersTime(than: record.url) : place.begun(for: record.url)?.mayReplace
       // In this order, so that a record is never combined with bytes of another answer.
       try part.restart(for: record, Self.stated(asked, record)?.algorithm)
-      try place.save(record, .unfinished)
+      var saved = record
+      // The bytes were decoded, and a server cannot continue them: nothing in the record may permit it.
+      if isDecoded { saved.head.fields.removeAll(named: "Last-Modified") }
+      try place.save(saved, .unfinished)
       return record
     }
     return await receive(

@@ -24,6 +24,9 @@ struct DownloadSelection: Sendable, Hashable {
 
   /// The concealed values of the fields that `Vary` names; empty without them.
   var fields = ""
+
+  /// The `fields` of an answer that no other request selects (`Vary: *`).
+  static let ofNoRequest = "*"
 }
 
 extension Downloader {
@@ -46,6 +49,7 @@ extension Downloader {
   /// Returns whether a file may be used for a request without asking the server.
   func isFor(_ request: DownloadRequest, _ record: DownloadRecord) -> Bool {
     record.url == request.request.url.string
+      && record.selection.fields != DownloadSelection.ofNoRequest
       && record.selection == selection(of: request, by: record.head)
   }
 
@@ -55,17 +59,20 @@ extension Downloader {
   func mayServe(_ request: DownloadRequest, _ record: DownloadRecord) -> Bool {
     let selection = selection(of: request, by: record.head)
     return record.url == request.request.url.string && record.selection.fields == selection.fields
-      && (record.selection.user == selection.user
+      && ((record.selection.user == selection.user
+        && selection.fields != DownloadSelection.ofNoRequest)
         || ResponseDirectives(record.head.fields, rules: CacheRules()).isPrivate == .absent)
   }
 
   private func concealed(
     _ varying: HTTPFields, _ request: HTTPRequest, and names: [String] = []
   ) -> String {
-    let selection = Selection(
-      varyOf: varying, request: request.fields, and: names, conceal: options.conceal)
+    guard
+      let selection = Selection(
+        varyOf: varying, request: request.fields, and: names, conceal: options.conceal)
+    else { return DownloadSelection.ofNoRequest }
     var bytes: [UInt8] = []
-    for field in selection?.fields ?? [] where field.name != "accept-encoding" {
+    for field in selection.fields where field.name != "accept-encoding" {
       guard let value = field.value else { continue }
       bytes += Array(field.name.utf8) + [0] + value + [0]
     }

@@ -40,6 +40,17 @@ struct DownloadSelectionTests {
     #expect(server.requests.count == 3)
   }
 
+  @Test(arguments: ["*", "Accept-Language, *"])
+  func `a file that no request selects is not used without asking the server`(
+    vary: String
+  ) async throws {
+    answer("Vary", vary)
+    _ = try await download(request("alice"))
+    #expect(try await download(request("alice")) == .confirmed)
+    #expect(try await download(request("bob")) == .confirmed)
+    #expect(server.requests.count == 3)
+  }
+
   @Test func `offline, another user gets no file`() async throws {
     _ = try await download(request("alice"))
     let downloader = sandbox.downloader(server)
