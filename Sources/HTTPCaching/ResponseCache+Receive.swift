@@ -124,14 +124,13 @@ extension ResponseCache {
       isPersonal: old.isPersonal || forwarding.original.isPersonal, rules: rules)
     let asked = HTTPRequest(url: forwarding.original.url, fields: forwarding.original.fields)
     let whole = HTTPResponseHead(status: old.status == 206 ? 200 : old.status, fields: merged)
-    guard rules.whyNotStored(asked, whole, now: times.response.date) == nil else {
-      return (variant.with(fresh), false)
-    }
-    if selection == nil {
+    let reason = rules.whyNotStored(asked, whole, now: times.response.date)
+    if selection == nil || Self.forbidsReuse(reason, to: forwarding.original) {
       memory.remove(variant.info.key) { $0.created == variant.info.created }
       _ = try? store.remove(variant.info.key, variant: variant.info.variant)
       return (variant.with(fresh), false)
     }
+    guard reason == nil else { return (variant.with(fresh), false) }
     if memory.replace(variant, by: variant.with(fresh)) { return (variant.with(fresh), true) }
     let known = variant.info.metadata
     _ = try? store.update(variant.info.key, variant: variant.info.variant) { metadata in
@@ -139,6 +138,15 @@ extension ResponseCache {
       EntryFields.freshen(&metadata, fresh, times: times, expires: expiry(of: fresh))
     }
     return (variant.with(fresh), true)
+  }
+
+  /// Returns whether the server forbids with a 304 that the stored response is used again. The 304 to
+  /// a user's own request may be meant for that user alone.
+  private static func forbidsReuse(_ reason: NotStoredReason?, to request: HTTPRequest) -> Bool {
+    switch reason {
+    case .noStoreResponse, .privateResponse, .varyAll: !request.isPersonal
+    default: false
+    }
   }
 
   /// Returns the selection of a freshened response, because a 304 may have another `Vary`; `nil` if
@@ -157,11 +165,10 @@ extension ResponseCache {
   private func learn(
     from head: HTTPResponseHead, _ forwarding: Forwarding, _ times: ResponseTimes
   ) {
-    guard
-      rules.whyNotStored(
-        HTTPRequest(url: forwarding.original.url, fields: forwarding.original.fields), head,
-        now: times.response.date) == nil
-    else { return }
+    let reason = rules.whyNotStored(
+      HTTPRequest(url: forwarding.original.url, fields: forwarding.original.fields), head,
+      now: times.response.date)
+    guard reason == nil || Self.forbidsReuse(reason, to: forwarding.original) else { return }
     for variant in find(forwarding.original, forwarding.key).matching
     // The response does not refer to entries that were stored after the request was sent.
     where EntryFields.responseTime(of: variant.info) <= times.request {

@@ -269,6 +269,24 @@ struct ResponseCacheReceiveTests {
     guard case .forward = sandbox.decide(request(), at: 6) else { throw Unexpected() }
   }
 
+  @Test(arguments: [
+    ("no-store", "no-store", [HTTPField]()), ("private", "private", []),
+    ("Vary: *", "max-age=100", [HTTPField("Vary", "*")]),
+  ])
+  func `a confirmation that forbids reuse removes what it confirms`(
+    name: String, directives: String, more: [HTTPField]
+  ) throws {
+    let sandbox = try CacheSandbox(role: .sharedCache)
+    let tag = HTTPField("ETag", "\"1\"")
+    let fields: HTTPFields = [HTTPField("Cache-Control", "max-age=3600"), tag]
+    try sandbox.load(request(), head(200, fields), content(10))
+    let asked = request("/a", [HTTPField("Cache-Control", "no-cache")])
+    let forwarding = try #require(sandbox.forward(asked, policy: .protocolRules, at: 5))
+    let answer = head(304, HTTPFields([HTTPField("Cache-Control", directives), tag] + more))
+    guard case .validated = sandbox.receive(answer, forwarding, at: 5) else { throw Unexpected() }
+    guard case .forward = sandbox.decide(request(), at: 6) else { throw Unexpected() }
+  }
+
   @Test func `a HEAD tells nothing of what was stored after it was asked`() throws {
     let sandbox = try CacheSandbox()
     let asked = HTTPRequest(method: .head, url: request().url)
