@@ -1,5 +1,6 @@
 import ContentCoding
 import HTTPSemantics
+import HTTPTransports
 
 /// Removes content codings from responses, for callers who want the content (RFC 9110, section
 /// 8.4).
@@ -26,8 +27,7 @@ enum ContentDecoding {
       let codings = response.head.fields.contentCodings,
       let decoder = ContentDecoder(codings: codings)
     else { return response }
-    response.head.fields.removeAll(named: "Content-Encoding")
-    response.head.fields.removeAll(named: "Content-Length")
+    response.head.fields.markDecoded()
     let url = response.url.string
     response.body = response.body.decoded(decoder, url: url)
     return response

@@ -49,6 +49,7 @@ extension ResponseCache {
         // is.
         fields: Freshening.freshened(beginning.response.fields, by: head.fields, receivedAt: now))
       whole.fields.removeAll(named: "Content-Range")
+      whole.fields.removeContentDigests()
       whole.fields.replace(with: HTTPField("Content-Length", String(second.last + 1)))
       let prefix = BodySlice(body: body, range: 0..<first.count)
       let storing = storing(whole, forwarding, times, after: (beginning, prefix))

@@ -40,6 +40,7 @@ extension ResponseCache {
       if !found.parts.isEmpty {
         head.status = 200
         head.fields.removeAll(named: "Content-Range")
+        head.fields.removeContentDigests()
       }
       if head.status != 204, !found.base.isOfHead, !Self.tells(length, head.fields) {
         head.fields.replace(with: HTTPField("Content-Length", String(length)))

@@ -5,7 +5,7 @@ public enum Freshening {
   /// section 3.2).
   ///
   /// These fields are not replaced: those that belong to the stored bytes (`Content-Length`,
-  /// `Content-Encoding`, `Content-Range`), and those that are never stored. `Age` and `Date` are
+  /// `Content-Encoding`, `Content-Range`, `Content-Digest`), and those that are never stored. `Age` and `Date` are
   /// always those of the newer message, even if it has none, because they describe the message and
   /// not the representation. With the old ones, the response would seem old immediately after its
   /// validation.
@@ -33,7 +33,7 @@ public enum Freshening {
   /// replaced.
   private static func isKept(_ name: String) -> Bool {
     ConnectionFields.isForProxies(name)
-      || ["Content-Length", "Content-Encoding", "Content-Range", "Trailer"]
+      || ["Content-Length", "Content-Encoding", "Content-Range", "Content-Digest", "Trailer"]
         .contains { ASCII.equalsIgnoringCase($0, name) }
   }
 

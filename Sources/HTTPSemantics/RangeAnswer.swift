@@ -97,6 +97,14 @@ public enum RangeAnswer: Sendable, Hashable {
   }
 }
 
+extension HTTPFields {
+  /// Removes the digests of a message's content, because the content changes (RFC 9530, section 2).
+  package mutating func removeContentDigests() {
+    removeAll(named: "Content-Digest")
+    removeAll(named: "Content-MD5")
+  }
+}
+
 extension HTTPResponseHead {
   /// Makes the head of a whole response that of the 206 or 416 which an answer needs.
   ///
@@ -113,6 +121,7 @@ extension HTTPResponseHead {
           first: range.lowerBound, last: range.upperBound, completeLength: completeLength)
       else { return nil }
       status = 206
+      fields.removeContentDigests()
       fields.replace(with: HTTPField("Content-Range", part.fieldValue))
       fields.replace(with: HTTPField("Content-Length", String(part.count)))
       return range.lowerBound..<range.upperBound + 1
