@@ -84,6 +84,8 @@ extension Evictor {
       // What was written may have taken the place of something, and others may have freed bytes.
       if !isQueried {
         isQueried = true
+        // Replaced entries wait for their deletion, and others must not go for them.
+        catalog.tree.staging.sweepReplaced()
         volume.withLock { $0.expire() }
         continue
       }
@@ -159,6 +161,7 @@ extension Evictor {
       volume.withLock { $0.expire() }
       if !isQueried {
         isQueried = true
+        catalog.tree.staging.sweepReplaced()
         continue
       }
       if !hasDropped {
