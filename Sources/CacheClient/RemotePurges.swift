@@ -17,6 +17,8 @@ final class RemotePurges: Sendable {
   private let flights: Flights
   private let task = Lock<Task<Void, Never>?>(nil)
   private let listener = Lock<UInt64?>(nil)
+  /// Whether a purge could not be applied to the whole store.
+  private let hasFailed = Lock(false)
 
   init(
     _ tier: RemoteCache, _ cache: ResponseCache, _ store: AsyncStore, _ permits: StoringPermits,
@@ -44,6 +46,7 @@ final class RemotePurges: Sendable {
       if let list = self?.tier.purgeList { await self?.apply(list, PurgeList()) }
       while !Task.isCancelled {
         await self?.refresh()
+        await self?.repeatFailed()
         try? await Task.sleep(for: Self.interval)
       }
     }
@@ -55,6 +58,12 @@ final class RemotePurges: Sendable {
     try? await tier.refreshPurges(within: 4_000_000_000)
   }
 
+  /// Applies the purges again if some could not be applied.
+  private func repeatFailed() async {
+    guard hasFailed.withLock({ $0 }) else { return }
+    await apply(tier.purgeList, PurgeList())
+  }
+
   /// Removes what newer purges cover.
   private func apply(_ list: PurgeList, _ older: PurgeList) async {
     let scopes = list.changes(since: older)
@@ -63,7 +72,16 @@ final class RemotePurges: Sendable {
     let isFirst = older.isEmpty
     await store.perform { [self] store in
       let applied = isFirst ? Self.number(name, in: store) : 0
-      for scope in scopes where list.numbers[scope] ?? 0 > applied { remove(scope, store) }
+      var areRemoved = true
+      for scope in scopes where list.numbers[scope] ?? 0 > applied {
+        do throws(StoreError) { try remove(scope, store) } catch { areRemoved = false }
+      }
+      // The number says that all older purges are applied, so it waits for those that failed.
+      let isUpToDate = hasFailed.withLock { hasFailed in
+        hasFailed = !areRemoved || (hasFailed && !isFirst)
+        return !hasFailed
+      }
+      guard isUpToDate else { return }
       let text = Array("\(max(list.newest, applied))".utf8)
       guard (try? store.put(text, for: name)) != nil else { return }
       _ = try? store.pin(name)
@@ -85,13 +103,13 @@ final class RemotePurges: Sendable {
     return UInt64(String(decoding: entry.body, as: UTF8.self)) ?? 0
   }
 
-  private func remove(_ scope: PurgeList.Scope, _ store: Store) {
+  private func remove(_ scope: PurgeList.Scope, _ store: Store) throws(StoreError) {
     // Responses that are being received must not be stored any more.
     if case .key(let key) = scope {
       flights.end(key)
       permits.revoke(key)
       cache.removeFromMemory(key)
-      _ = try? store.remove(key)
+      try store.remove(key)
       return
     }
     flights.endAll()
@@ -99,11 +117,11 @@ final class RemotePurges: Sendable {
     cache.removeAllFromMemory()
     switch scope {
     case .key: break
-    case .prefix(let prefix): _ = try? store.remove(prefix: prefix)
-    case .tag(let tag): _ = try? store.remove(tag: tag)
+    case .prefix(let prefix): try store.remove(prefix: prefix)
+    case .tag(let tag): try store.remove(tag: tag)
     case .everything:
       // Entries of programs without HTTP are not part of the tier.
-      for prefix in ["GET ", "HEAD "] as [ByteString] { _ = try? store.remove(prefix: prefix) }
+      for prefix in ["GET ", "HEAD "] as [ByteString] { try store.remove(prefix: prefix) }
     }
   }
 }
