@@ -93,12 +93,8 @@ extension ResponseCache {
 
   /// Returns what the history has for a request whose origin cannot be reached.
   func remembered(_ forwarding: Forwarding, now: HTTPDate) -> Serving? {
-    let directives = RequestDirectives(forwarding.original.fields)
-    if directives.noCache { return nil }
-    let usable = forwarding.history.filter {
-      rules.mayServeStale($0.response, for: directives, at: now, after: .unreachable)
-    }
-    return serving(usable, forwarding.original, now)
+    if RequestDirectives(forwarding.original.fields).noCache { return nil }
+    return serving(forwarding.history, forwarding.original, now)
   }
 
   private func serving(
