@@ -30,7 +30,7 @@ public final class CachingClient: Sendable {
   let authenticator: Authenticator
   let remoteLookUps: RemoteLookUps?
   let remoteOffers: RemoteOffers?
-  private let remotePurges: RemotePurges?
+  let remotePurges: RemotePurges?
 
   /// Creates a client on a store and a transport, which may be shared with others.
   public init(

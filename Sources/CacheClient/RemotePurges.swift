@@ -17,8 +17,8 @@ final class RemotePurges: Sendable {
   private let flights: Flights
   private let task = Lock<Task<Void, Never>?>(nil)
   private let listener = Lock<UInt64?>(nil)
-  /// Whether a purge could not be applied to the whole store.
-  private let hasFailed = Lock(false)
+  /// The number of times that purges could not be applied to the whole store, since all were.
+  private let failures = Lock(0)
 
   init(
     _ tier: RemoteCache, _ cache: ResponseCache, _ store: AsyncStore, _ permits: StoringPermits,
@@ -59,8 +59,8 @@ final class RemotePurges: Sendable {
   }
 
   /// Applies the purges again if some could not be applied.
-  private func repeatFailed() async {
-    guard hasFailed.withLock({ $0 }) else { return }
+  func repeatFailed() async {
+    guard failures.withLock({ $0 }) > 0 else { return }
     await apply(tier.purgeList, PurgeList())
   }
 
@@ -72,14 +72,25 @@ final class RemotePurges: Sendable {
     let isFirst = older.isEmpty
     await store.perform { [self] store in
       let applied = isFirst ? Self.number(name, in: store) : 0
+      let before = failures.withLock { $0 }
       var areRemoved = true
       for scope in scopes where list.numbers[scope] ?? 0 > applied {
-        do throws(StoreError) { try remove(scope, store) } catch { areRemoved = false }
+        do throws(StoreError) {
+          try remove(scope, store)
+        } catch {
+          // From a store that this process may not change, it could never remove them.
+          if error.code != .readOnly { areRemoved = false }
+        }
       }
-      // The number says that all older purges are applied, so it waits for those that failed.
-      let isUpToDate = hasFailed.withLock { hasFailed in
-        hasFailed = !areRemoved || (hasFailed && !isFirst)
-        return !hasFailed
+      // The number says that all older purges are applied, so it waits for those that failed, also in
+      // another call meanwhile.
+      let isUpToDate = failures.withLock { failures in
+        if !areRemoved {
+          failures += 1
+        } else if isFirst, failures == before {
+          failures = 0
+        }
+        return failures == 0
       }
       guard isUpToDate else { return }
       let text = Array("\(max(list.newest, applied))".utf8)

@@ -1,10 +1,13 @@
+import CLibrary
 import CacheFormat
 import CacheStore
+import CacheSystem
 import ClientTesting
 import HTTPCaching
 import HTTPSemantics
 import HTTPTransports
 import RemoteTier
+import SimulatedFiles
 import TestSupport
 import Testing
 
@@ -265,6 +268,26 @@ struct CachingClientRemoteTests {
       store: two.sandbox.store, transport: origin, options: options, clock: two.sandbox.clock)
     try await options.remote?.refreshPurges()
     #expect(two.sandbox.store.info(for: later.key(of: request("/a"))) != nil)
+  }
+
+  @Test("a purge that failed is applied again")
+  func failedPurge() async throws {
+    let origin = ScriptedTransport(answer([1]))
+    let server = MemoryServer()
+    let files = FaultyFiles()
+    let (one, two) = (
+      try TierMachine(origin, server),
+      try TierMachine(origin, server, store: Options(fileSystem: files))
+    )
+    try await two.fetch(request())
+    let key = two.client.key(of: request())
+    try await one.tier.purge(.key(key))
+    files.faults.set { $0.isChange ? SystemError(EIO) : nil }
+    try await two.tier.refreshPurges()
+    #expect(two.sandbox.store.info(for: key) != nil)
+    files.faults.set(nil)
+    await two.client.remotePurges?.repeatFailed()
+    #expect(two.sandbox.store.info(for: key) == nil)
   }
 
   @Test("stored responses can be offered later, except those that must not be shared")

@@ -15,7 +15,8 @@ struct TierMachine {
 
   init(
     _ origin: ScriptedTransport, _ server: any HTTPTransport, base: String = "http://cache.test/",
-    role: CacheRules.Role = .privateCache, mode: RemoteMode = .both, offline: Bool = false
+    role: CacheRules.Role = .privateCache, mode: RemoteMode = .both, offline: Bool = false,
+    store: Options = Options()
   ) throws {
     let options = try RemoteCacheOptions(
       servers: [try RemoteServer(base)], secret: Array("0123456789abcdef".utf8),
@@ -24,7 +25,7 @@ struct TierMachine {
     var clientOptions = ClientOptions(rules: CacheRules(role: role))
     clientOptions.remote = tier
     clientOptions.asksRemoteOffline = offline
-    sandbox = try ClientSandbox(origin, clientOptions)
+    sandbox = try ClientSandbox(origin, clientOptions, store: store)
   }
 
   /// Makes another client on the same store, with another mode.
