@@ -125,7 +125,9 @@ extension ResponseCache {
     let asked = HTTPRequest(url: forwarding.original.url, fields: forwarding.original.fields)
     let whole = HTTPResponseHead(status: old.status == 206 ? 200 : old.status, fields: merged)
     let reason = rules.whyNotStored(asked, whole, now: times.response.date)
-    if selection == nil || Self.forbidsReuse(reason, to: forwarding.original) {
+    if reason == nil
+      ? selection == nil : Self.forbidsReuse(reason, to: forwarding.original)
+    {
       memory.remove(variant.info.key) { $0.created == variant.info.created }
       _ = try? store.remove(variant.info.key, variant: variant.info.variant)
       return (variant.with(fresh), false)
@@ -140,8 +142,8 @@ extension ResponseCache {
     return (variant.with(fresh), true)
   }
 
-  /// Returns whether the server forbids with a 304 that the stored response is used again. The 304 to
-  /// a user's own request may be meant for that user alone.
+  /// Returns whether the server forbids with a 304, or an answer to `HEAD`, that the stored response is
+  /// used again. An answer to a user's own request may be meant for that user alone.
   private static func forbidsReuse(_ reason: NotStoredReason?, to request: HTTPRequest) -> Bool {
     switch reason {
     case .noStoreResponse, .privateResponse, .varyAll: !request.isPersonal
