@@ -36,9 +36,11 @@ struct FlightTests {
     #expect(
       flights.join(try forwarding(other), TransportOptions())?.asker
         == .waiter(takesStale: false))
-    let key = request("/a", [HTTPField("X-Api-Key", "b")])
-    #expect(
-      flights.join(try forwarding(key), TransportOptions())?.asker == .waiter(takesStale: false))
+    for name in ["X-Api-Key", "X-Forwarded-User"] {
+      let key = request("/a", [HTTPField(name, "b")])
+      #expect(
+        flights.join(try forwarding(key), TransportOptions())?.asker == .waiter(takesStale: false))
+    }
     let agent = request(
       "/a", [HTTPField("User-Agent", "b"), HTTPField("X-Forwarded-For", "10.0.0.1")])
     #expect(

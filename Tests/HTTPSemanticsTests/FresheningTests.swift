@@ -19,7 +19,7 @@ struct FresheningTests {
     #expect(freshened([], update) == update)
   }
 
-  @Test(arguments: ["Content-Length", "content-encoding", "Content-Range"])
+  @Test(arguments: ["Content-Length", "content-encoding", "Content-Range", "Content-Digest"])
   func `fields that are bound to the stored bytes stay`(name: String) {
     let stored: HTTPFields = [HTTPField(name, "old")]
     let update: HTTPFields = [HTTPField(name, "new"), date]

@@ -86,9 +86,9 @@ import Testing
 
   @Test(arguments: [
     ("h2c", "", "GET"), ("websocket", "Content-Length: 1\r\n", "GET"), ("websocket", "", "POST"),
-    ("", "", "GET"), (" , h2c", "", "GET"),
+    ("", "", "GET"), (" , h2c", "", "GET"), ("TLS/1.2", "", "GET"), ("HTTP/3.0", "", "GET"),
   ])
-  func `is ignored for HTTP/2, with a body, and for other methods`(
+  func `is ignored for TLS and other versions of HTTP, with a body, and for other methods`(
     name: String, more: String, method: String
   ) async throws {
     let answer = try await withOrigin { port, _ in
