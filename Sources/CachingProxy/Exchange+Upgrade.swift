@@ -68,9 +68,9 @@ extension RequestHead {
   /// The protocols that the client asks for instead of HTTP/1.1, or `nil` if it asks for none that
   /// this proxy passes on.
   ///
-  /// A server may ignore such a wish (RFC 9110, section 7.8). TLS and other versions of HTTP are
-  /// not passed on, because their requests could not be answered from the store, and requests with a body or another
-  /// method than `GET` are not, because they may change what is stored.
+  /// A server may ignore such a wish (RFC 9110, section 7.8). TLS and other versions of HTTP are not
+  /// passed on, because their requests could not be answered from the store, and requests with a body
+  /// or another method than `GET` are not, because they may change what is stored.
   var upgrade: String? {
     guard isHTTP11, method == .get, !hasBody,
       members(of: "Connection").contains(where: { $0.lowercased() == "upgrade" })

@@ -5,10 +5,10 @@ public enum Freshening {
   /// section 3.2).
   ///
   /// These fields are not replaced: those that belong to the stored bytes (`Content-Length`,
-  /// `Content-Encoding`, `Content-Range`, `Content-Digest`), and those that are never stored. `Age` and `Date` are
-  /// always those of the newer message, even if it has none, because they describe the message and
-  /// not the representation. With the old ones, the response would seem old immediately after its
-  /// validation.
+  /// `Content-Encoding`, `Content-Range`, `Content-Digest`), and those that are never stored. `Age`
+  /// and `Date` are always those of the newer message, even if it has none, because they describe the
+  /// message and not the representation. With the old ones, the response would seem old immediately
+  /// after its validation.
   ///
   /// - Parameters:
   ///   - stored: The stored fields, which keep their order.
