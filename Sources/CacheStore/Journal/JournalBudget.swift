@@ -27,9 +27,10 @@ struct JournalBudget {
     if let limit { spare = min(spare, max(Int64(clamping: limit / 16), Self.leastSpareBytes)) }
     var most = self.live + spare
     // The journal gets an eighth of the limit at most, but dead records always get half of the
-    // spare room.
+    // spare room. They also get a quarter of the live records, so that a journal with many embedded
+    // bodies is not copied again and again for the sake of a few accesses.
     if let limit { most = min(most, Int64(clamping: limit / 8) - self.live) }
-    dead = max(spare / 2, most)
+    dead = max(spare / 2, self.live / 4, most)
     segmentBytes = min(sizes.segmentBytes, max(self.live / 4, spare / 4))
   }
 
