@@ -21,16 +21,21 @@ extension Recovery {
     }
   }
 
-  /// Records a body file of its own for each entry that shares a body and has no file left. Called
-  /// before a journal that is not whole is written anew. Such an entry may have been removed, so it
-  /// must not be made again from the body of another one.
+  /// Sees to entries that may have been removed by a lost record, as they have no files left, and that
+  /// could be made again from other bytes. Called before a journal that is not whole is written anew:
+  /// an entry whose record carries the body is removed, and one that shares a body gets a body file
+  /// of its own.
   package func separateMissing() throws(StoreError) {
     if catalog.isJournalWhole { return }
     var cursor = SlotCursor()
     while let located = cursor.next(in: catalog) {
-      for place in located
-      where place.slot.hasBodyFile && catalog.sharesFile(place.slot) && isAbsent(place) {
-        _ = try recordAgain(place.slot, ownsBody: true)
+      for place in located where !place.slot.isUnsettled {
+        let slot = place.slot
+        if slot.carriesBody, isBeforeDamage(slot) {
+          if isAbsent(place) { setAside(slot, butNot: .none) }
+        } else if slot.hasBodyFile, catalog.sharesFile(slot), isAbsent(place) {
+          _ = try recordAgain(slot, ownsBody: true)
+        }
       }
     }
   }

@@ -283,7 +283,7 @@ package final class Recovery: Sendable {
     return true
   }
 
-  private func isBeforeDamage(_ slot: Slot) -> Bool {
+  func isBeforeDamage(_ slot: Slot) -> Bool {
     catalog.state.withLock { slot.recordPlace < $0.journal.damagedPlace }
   }
 

@@ -39,6 +39,30 @@ import Testing
     return true
   }
 
+  @Test(arguments: [200, 9_000], RepairLevel.allCases)
+  func `an entry whose removal is lost does not come back`(count: Int, level: RepairLevel) throws {
+    let sandbox = CheckSandbox()
+    try sandbox.fill(settling: .within(seconds: 3_600)) { store in
+      try store.put([UInt8](repeating: 1, count: count), for: "secret")
+      try store.put([UInt8](repeating: 2, count: count), for: "kept")
+      try store.settle()
+      try store.remove("secret")
+      try store.put([3], for: "later")
+    }
+    let name = try #require(try sandbox.names("journal").first { $0.hasSuffix(".log") })
+    // put, put, settled, settled, remove
+    let records = try sandbox.records("journal/\(name)")
+    try sandbox.flip("journal/\(name)", at: records[4].lowerBound + 20)
+    _ = try sandbox.repair(level)
+    let store = try Store(at: sandbox.root)
+    store.waitUntilIdle()
+    #expect(store.info(for: "secret") == nil)
+    #expect(store.lookUp("kept").entry?.body == [UInt8](repeating: 2, count: count))
+    #expect(store.lookUp("later").entry?.body == [3])
+    store.close()
+    #expect(try sandbox.check(.deep).findings.isEmpty)
+  }
+
   @Test(arguments: Damage.allCases, [false, true])
   func `all entries are recovered`(damage: Damage, isRepaired: Bool) throws {
     for settling in [Settling.within(seconds: 3_600), .atOnce] {
