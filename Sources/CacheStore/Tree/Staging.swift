@@ -225,11 +225,11 @@ final class Staging: Sendable {
     try? fileSystem.removeDirectory(name, in: place.staging.raw)
   }
 
-  /// Removes the files and the replaced keys of a dead session. The directory stays as the sign that tree and journal
-  /// have to be compared.
+  /// Removes the files and the replaced keys of a dead session. The directory stays as the sign that
+  /// tree and journal have to be compared. It is not locked, so that another process that opens the
+  /// store meanwhile sees the sign, too.
   func removeFiles(ofSession name: PathName) {
-    guard let directory = openDead(name) else { return }
-    defer { fileSystem.unlock(directory.raw) }
+    guard let directory = try? openSession(name) else { return }
     var names: [PathName] = []
     try? fileSystem.list(directory.raw) { name, kind in
       if kind != .directory { names.append(name) }
