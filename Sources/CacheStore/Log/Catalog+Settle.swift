@@ -255,10 +255,28 @@ extension Catalog {
           settledRecord(entry, body, tree.overhead(document.count), state.index[number].accessed)
         ]
       }
-      if placed == nil { keyFiles.undo() } else { keyFiles.keep() }
+      // Compaction may have copied the record of the entry meanwhile, which still needs its files.
+      if placed == nil, !(again && isSettled(entry, body, in: entries)) {
+        keyFiles.undo()
+      } else {
+        keyFiles.keep()
+      }
     } catch {
       keyFiles.undo()
       if !isRemoval(error, of: shard.entries) { throw error }
+    }
+  }
+
+  /// Returns whether the index has an entry as settled, with the body file that was just placed.
+  private func isSettled(
+    _ entry: Logged, _ body: PlacedBody, in entries: EntriesDirectory
+  ) -> Bool {
+    let digest = entry.record.head.digest
+    return state.withLock { state in
+      guard body.digest == digest, state.entries === entries,
+        let number = state.index.find(entry.slot.keyHash, entry.slot.variant)
+      else { return false }
+      return !state.index[number].isUnsettled && state.index[number].digest == digest
     }
   }
 
