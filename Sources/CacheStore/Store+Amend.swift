@@ -6,6 +6,8 @@ internal import Synchronization
 extension Store {
   /// Changes the metadata of an entry.
   ///
+  /// - Parameter change: Called without a lock, so it may use the store; called again if others have
+  ///   changed the entry meanwhile.
   /// - Returns: false if there is no such entry.
   /// - Throws: `metadataTooLarge`, `readOnly`, `noSpace`, `inputOutput`, `closed`. Then nothing has
   ///   changed.
@@ -73,77 +75,56 @@ extension Store {
   ) throws(StoreError) -> Bool {
     for _ in 0..<Self.maximumAttempts {
       let session = try catalog.ownSession()
-      switch try amendLogged(key, variant, hash, change) {
-      case .done: return true
-      case .absent: return false
-      case .outdated, .unsettled: break
+      guard let located = catalog.locate(hash, variant) else { return false }
+      guard let (record, body) = try presentRecord(located), record.hasKey(key) else {
+        if catalog.isCurrent(located) { return false }
+        // It was replaced while it was read.
+        continue
       }
-      let outcome = try catalog.withShard(of: hash) { shard throws(StoreError) -> Amendment in
-        guard let located = catalog.locate(hash, variant),
-          let (record, body) = try presentRecord(located), record.hasKey(key)
-        else { return .absent }
-        // Without room in the log, the entry is settled first.
-        if located.slot.isUnsettled { return .unsettled }
-        if located.slot.carriesBody, !located.slot.isEmbedded {
-          if (try? catalog.tree.isWholeBody(located)) != true { return .unsettled }
-          if durability == .full { try catalog.synchronizeVolume() }
-        }
-        var entry = StoredEntry(record)
-        change(&entry.metadata, &entry.isPinned)
-        try check(key, entry.metadata)
-        entry.accessed = Timestamp(nanoseconds: located.slot.accessed)
-        let draft = try Draft(
-          // The record of an entry in the log was written before its file had a number.
-          entry, hash, bodyFile: UInt64(located.slot.bodyFile), embedding: body,
-          sequence: catalog.state.withLock { $0.journal.sequence &+ 1 }, for: catalog.tree)
-        return try place(draft, located, in: shard, staging: session)
+      var entry = StoredEntry(record)
+      // No lock is held: the closure may use the store, and take its time.
+      callOut { change(&entry.metadata, &entry.isPinned) }
+      try check(key, entry.metadata)
+      if let body, try appendLogged(entry, body, located) { return true }
+      let outcome = try catalog.withShard(of: hash) { shard throws(StoreError) in
+        try place(entry, body, located, in: shard, staging: session)
       }
-      if outcome == .unsettled {
-        try settle(hash, variant)
-      }
-      if outcome == .done || outcome == .absent { return outcome == .done }
+      if outcome == .done { return true }
+      if outcome == .unsettled { try settle(hash, variant) }
     }
     throw .contended(path)
   }
 
   /// Changes an entry whose record carries its body: appends both again.
   ///
-  /// - Returns: `outdated` if there is no such entry, or no room in the log.
-  private func amendLogged(
-    _ key: ByteString, _ variant: UInt64, _ hash: KeyHash,
-    _ change: (inout EntryMetadata, inout Bool) -> Void
-  ) throws(StoreError) -> Amendment {
-    guard longestLogged != nil, let located = catalog.locate(hash, variant),
-      located.slot.carriesBody, let segment = located.segment,
-      let (record, body) = try? catalog.readWhole(located, in: segment), let body
-    else { return .outdated }
-    guard record.hasKey(key) else { return .absent }
-    var entry = StoredEntry(record)
-    change(&entry.metadata, &entry.isPinned)
-    try check(key, entry.metadata)
+  /// - Returns: false if its record does not, if there is no room in the log, or if the entry has changed
+  ///   since it was read.
+  private func appendLogged(
+    _ entry: StoredEntry, _ body: [UInt8], _ located: Located
+  ) throws(StoreError) -> Bool {
+    guard longestLogged != nil, located.slot.carriesBody else { return false }
     let (created, isPinned) = (entry.created, entry.isPinned)
     var new = NewEntry(
-      key: key, variant: variant, metadata: entry.metadata, digest: entry.digest,
+      key: entry.key, variant: entry.variant, metadata: entry.metadata, digest: entry.digest,
       length: entry.length, body: .bytes(body))
     new.isEmbedded = embeds(entry.length)
     let write = LogWrite(
       record: PutRecord(
-        entry, hash, bodyFile: 0,
+        entry, located.slot.keyHash, bodyFile: 0,
         overhead: try catalog.tree.plannedOverhead(entry, new.embeddedBody),
         isEmbedded: new.isEmbedded),
-      body: body, hash: hash, entry: new,
+      body: body, hash: located.slot.keyHash, entry: new,
       change: { before in
         // The change was made to this version of the entry.
         guard let old = before.old, old.isSameRecord(as: located.slot) else { return nil }
         return PutRecord.Moment(
           created: created, accessed: Timestamp(nanoseconds: old.accessed), isPinned: isPinned)
       })
-    return try append(write) == nil ? .outdated : .done
+    return try append(write) != nil
   }
 
   private enum Amendment {
     case done
-    case absent
     /// Only the log has the entry or its body, and there is no room in it.
     case unsettled
     /// The entry has changed since it was read, or all entries were removed.
@@ -151,6 +132,30 @@ extension Store {
   }
 
   /// Writes the changed metadata file and its record.
+  private func place(
+    _ entry: StoredEntry, _ body: [UInt8]?, _ read: Located, in shard: borrowing Shard,
+    staging session: Session
+  ) throws(StoreError) -> Amendment {
+    let hash = read.slot.keyHash
+    guard let located = catalog.locate(hash, read.slot.variant),
+      located.slot.isSameRecord(as: read.slot)
+    else { return .outdated }
+    // Without room in the log, the entry is settled first.
+    if located.slot.isUnsettled { return .unsettled }
+    if located.slot.carriesBody, !located.slot.isEmbedded {
+      if (try? catalog.tree.isWholeBody(located)) != true { return .unsettled }
+      if durability == .full { try catalog.synchronizeVolume() }
+    }
+    var entry = entry
+    entry.accessed = Timestamp(nanoseconds: located.slot.accessed)
+    let draft = try Draft(
+      // The record of an entry in the log was written before its file had a number.
+      entry, hash, bodyFile: UInt64(located.slot.bodyFile),
+      embedding: located.slot.isEmbedded ? body : nil,
+      sequence: catalog.state.withLock { $0.journal.sequence &+ 1 }, for: catalog.tree)
+    return try place(draft, located, in: shard, staging: session)
+  }
+
   private func place(
     _ draft: Draft, _ located: Located, in shard: borrowing Shard, staging session: Session
   ) throws(StoreError) -> Amendment {
@@ -178,13 +183,18 @@ extension Store {
     return .outdated
   }
 
-  /// Reads the record of an entry, and the body if the metadata file has it.
+  /// Reads the record of an entry, and the body if the record or the metadata file has it.
   ///
   /// - Returns: `nil` if it is damaged.
   /// - Throws: `inputOutput` if the system cannot read it now; it may be readable later.
   private func presentRecord(
     _ located: Located
   ) throws(StoreError) -> (record: PutRecord, body: [UInt8]?)? {
+    if longestLogged != nil, located.slot.carriesBody, let segment = located.segment,
+      let (record, body) = try? catalog.readWhole(located, in: segment), let body
+    {
+      return (record, body)
+    }
     do throws(ReadFailure) {
       return try catalog.readWithEmbedded(located)
     } catch {

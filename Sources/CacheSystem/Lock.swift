@@ -12,6 +12,8 @@ package enum LockOrder: Int32, Sendable {
   case registry = 1
   /// A member of such a list.
   case member
+  /// A shard of a store: a lock between processes, which is held while its files are written.
+  case shard
   /// The state of a store.
   case store
   /// All others: no lock is taken while one of these is held.
@@ -21,7 +23,7 @@ package enum LockOrder: Int32, Sendable {
   ///
   /// - Returns: the order of the lock that the thread already holds; 0 if there is none.
   @usableFromInline
-  func enter() -> Int32 {
+  package func enter() -> Int32 {
     let outer = cp_set_lock_order(rawValue)
     precondition(outer < rawValue, "a lock is taken out of order; see Docs/Architecture.md, Locks")
     return outer
@@ -29,7 +31,7 @@ package enum LockOrder: Int32, Sendable {
 
   /// Records that the thread has released a lock.
   @usableFromInline
-  static func leave(to outer: Int32) { _ = cp_set_lock_order(outer) }
+  package static func leave(to outer: Int32) { _ = cp_set_lock_order(outer) }
 
   /// Whether the thread holds a lock.
   @usableFromInline

@@ -33,6 +33,38 @@ import Testing
     #expect(try sandbox.open().info(for: "k")?.metadata == expected)
   }
 
+  @Test(arguments: [Settling.atOnce, .within(seconds: 60)], [200, 20_000])
+  func `the closure of a change may use the store, and sees what others have stored`(
+    settling: Settling, count: Int
+  ) throws {
+    let store = try sandbox.open(Options(settling: settling))
+    let other = try sandbox.open(Options(settling: settling))
+    let body = [UInt8](repeating: 7, count: count)
+    try store.put([1], for: "k", metadata: EntryMetadata(status: 200))
+    var calls = 0
+    let changed = try store.update("k") { metadata in
+      calls += 1
+      #expect(store.lookUp("k").entry != nil)
+      if calls == 1 {
+        #expect(metadata.status == 200)
+        #expect(throws: Never.self) {
+          try other.put(body, for: "k", metadata: EntryMetadata(status: 203))
+        }
+      }
+      metadata.tags = ["t"]
+    }
+    #expect(changed && calls == 2)
+    #expect(store.lookUp("k").entry?.body == body)
+    #expect(store.info(for: "k")?.metadata == EntryMetadata(status: 203, tags: ["t"]))
+    var removed = 0
+    #expect(
+      try !store.update("k") { _ in
+        removed += 1
+        #expect(throws: Never.self) { try other.remove("k") }
+      })
+    #expect(removed == 1)
+  }
+
   @Test func `what is not there cannot be changed`() throws {
     let store = try sandbox.open()
     try store.put([1], for: "k")

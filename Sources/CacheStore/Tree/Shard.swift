@@ -41,6 +41,10 @@ extension Tree {
   ) throws(StoreError) -> R {
     let raw = shard.directory.raw
     defer { fileSystem.unlock(raw) }
+    #if DEBUG
+      let outer = LockOrder.shard.enter()
+      defer { LockOrder.leave(to: outer) }
+    #endif
     return try body(shard)
   }
 
@@ -57,7 +61,10 @@ extension Tree {
       return Shard(directory: directory, entries: entries)
     }
     guard let shard else { return nil }
-    return try withLocked(shard, body)
+    // Another shard may be locked already, as this one is not waited for.
+    let raw = shard.directory.raw
+    defer { fileSystem.unlock(raw) }
+    return try body(shard)
   }
 
   /// Opens a shard, and makes it if it is missing. A file or link in its place is moved to the
