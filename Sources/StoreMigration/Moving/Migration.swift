@@ -176,7 +176,14 @@ public final class Migration {
       guard fits(entry, store), room.admits(row, accessed: adoption.past.accessed)
       else { throw .skip(.limitsReached, "") }
     }
-    if !options.isDryRun { try store.adopt(plan, adoption.past, body(of: entry)) }
+    if options.isDryRun { return known != nil }
+    try store.adopt(plan, adoption.past, body(of: entry)) { () throws(MoveFailure) in
+      // Another program may have stored a newer response while a long body was read.
+      guard let now = store.info(for: plan.key, variant: plan.variant),
+        now.created != known?.created || now.digest != known?.digest
+      else { return }
+      try compare(entry, adoption, with: now, cache, readsBodies: true)
+    }
     return known != nil
   }
 

@@ -52,11 +52,16 @@ struct MovingBody {
 
 extension Store {
   /// Stores an entry of a source.
+  ///
+  /// - Parameter check: Called after the body was read; throws if the destination has a newer entry by
+  ///   then.
   func adopt(
-    _ plan: StoringPlan, _ past: ImportedTimes, _ body: MovingBody
+    _ plan: StoringPlan, _ past: ImportedTimes, _ body: MovingBody,
+    _ check: () throws(MoveFailure) -> Void
   ) throws(MoveFailure) {
     if body.length <= UInt64(SourceBodyReader.pieceBytes) {
       let bytes = try body.next() ?? []
+      try check()
       do throws(StoreError) {
         try put(bytes, for: plan.key, variant: plan.variant, metadata: plan.metadata, past: past)
       } catch { throw MoveFailure(error) }
@@ -71,6 +76,7 @@ extension Store {
     while let piece = try body.next() {
       do throws(StoreError) { try writer.write(piece) } catch { throw MoveFailure(error) }
     }
+    try check()
     do throws(StoreError) { try writer.commit() } catch { throw MoveFailure(error) }
   }
 }
