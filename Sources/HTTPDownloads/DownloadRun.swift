@@ -84,9 +84,10 @@ struct DownloadRun: Sendable {
     }
     try await checkOthers(place, part)
     if let whole = try await completed(place, part) {
-      // It may have expired since a kill long ago; then the next turn asks the server.
-      let hasExpired = asked.reuse == .unexpired && whole.record.hasExpired(at: downloader.now)
-      return hasExpired ? nil : whole
+      // It may have expired since a kill long ago, or the caller wants to know what the server has now:
+      // then the next turn asks.
+      let isOfUse = asked.reuse == .unexpired && !whole.record.hasExpired(at: downloader.now)
+      return isOfUse ? whole : nil
     }
     if let copied, let copy = try await copy(copied, to: part) { return copy }
     return try await transfer(place, part, &counts)

@@ -145,10 +145,16 @@ struct DownloadOwnershipTests {
     let found = try await downloader.downloads(in: sandbox.folder)
     #expect(found.map(\.isFinished) == [false] && found.first?.record == first.record)
     var careful = sandbox.asked()
-    (careful.replacesOthers, careful.reuse) = (false, .confirmed)
+    careful.replacesOthers = false
     let again = try await downloader.download(careful)
     #expect(again.resumedBytes == 100_000 && again.record == first.record)
     #expect(server.requests.count == 1)
     #expect(sandbox.bytes() == content(100_000) && sandbox.names == [".json", "file"])
+    // Whoever wants the present file gets no older one.
+    try FileManager.default.moveItem(atPath: sandbox.path(), toPath: part)
+    server.change(content(100_000, seed: 2), tag: "\"2\"")
+    careful.reuse = .confirmed
+    #expect(try await downloader.download(careful).source == .network)
+    #expect(sandbox.bytes() == content(100_000, seed: 2))
   }
 }
