@@ -9,8 +9,8 @@ struct DownloadAttempt: Sendable {
   enum Outcome: Sendable {
     /// The body is complete, by its framing.
     case complete
-    /// The server has confirmed the existing file.
-    case confirmed
+    /// The server has confirmed the existing file with this record.
+    case confirmed(DownloadRecord)
     /// The existing bytes cannot be used.
     case askForWhole
     case failed(DownloadError.Cause, retryAfter: Int64? = nil)
@@ -56,7 +56,7 @@ extension DownloadRun {
         finished = nil
         answer = try await send(request(nil, nil))
       }
-      return await take(answer, place, part, record, resumption, hasFile: finished != nil)
+      return await take(answer, place, part, record, resumption, finished)
     } catch {
       return DownloadAttempt(outcome: .failed(error), record: record)
     }
@@ -112,7 +112,7 @@ extension DownloadRun {
   /// Examines the head, and receives the body if it can be used.
   private func take(
     _ answer: TransportResponse, _ place: DownloadPlace, _ part: PartFile,
-    _ record: DownloadRecord?, _ resumption: Resumption?, hasFile: Bool
+    _ record: DownloadRecord?, _ resumption: Resumption?, _ finished: DownloadRecord?
   ) async -> DownloadAttempt {
     let head = answer.head
     var judged =
@@ -123,7 +123,7 @@ extension DownloadRun {
       case .goOn(let end, let completeLength):
         guard var record else { break }
         record.length = completeLength
-        record.selection = downloader.selection(of: asked, by: record.head)
+        record.selection = downloader.selectionNow(of: asked, by: record.head)
         var attempt = await receive(
           answer.body, part, record, decoder: nil, isResumable: true, end: end)
         attempt.wentOn = true
@@ -140,8 +140,8 @@ extension DownloadRun {
       case .refused: break
       }
       await answer.body.end()
-      if hasFile, head.status == 304 {
-        return DownloadAttempt(outcome: .confirmed)
+      if let finished, head.status == 304 {
+        return DownloadAttempt(outcome: .confirmed(finished))
       }
       let retryAfter = RetryAfter.seconds(head.fields, now: date)
       return DownloadAttempt(
@@ -159,7 +159,7 @@ extension DownloadRun {
     var record = DownloadRecord(
       file: place.targetName, url: asked.request.url.string, answeredBy: answer.url.string,
       head: answer.head, started: downloader.now)
-    record.selection = downloader.selection(of: asked, by: record.head)
+    record.selection = downloader.selectionNow(of: asked, by: record.head)
     let decoder = Self.decoder(&record.head)
     record.length = record.head.fields.contentLength
     let isDecoded = decoder != nil

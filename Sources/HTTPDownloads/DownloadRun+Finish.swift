@@ -71,20 +71,22 @@ extension DownloadRun {
 
   /// Keeps the file after the server has confirmed it.
   func confirm(
-    _ place: DownloadPlace, _ part: PartFile, _ counts: inout Counts
+    _ confirmed: DownloadRecord, _ place: DownloadPlace, _ part: PartFile, _ counts: inout Counts
   ) async throws(DownloadError) -> DownloadedFile {
     let now = downloader.now
     let (asked, downloader) = (asked, downloader)
     let record = try await perform { () throws(SystemError) -> DownloadRecord? in
-      guard let old = place.finishedRecord() else { return nil }
+      guard let old = place.finishedRecord(), old.started == confirmed.started,
+        old.modified == confirmed.modified
+      else { return nil }
       var record = old
-      record.selection = downloader.selection(of: asked, by: record.head)
+      record.selection = downloader.selectionNow(of: asked, by: record.head)
       record.expire(asked.expiry, from: now)
       if record != old { try place.save(record, .finished) }
       part.remove(of: record.url)
       return record
     }
-    // Somebody has changed the file meanwhile.
+    // Somebody has changed or replaced the file meanwhile.
     guard let record else { return try await transfer(place, part, &counts) }
     return DownloadedFile(
       path: asked.file, record: record, source: .confirmed, receivedBytes: counts.received,

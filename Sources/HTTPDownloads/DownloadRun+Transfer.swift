@@ -88,7 +88,7 @@ extension DownloadRun {
       if part.length > furthest { (furthest, retry) = (part.length, 0) }
       if isStopped { throw download.error(.cancelled) }
       switch attempt.outcome {
-      case .confirmed: return try await confirm(place, part, &counts)
+      case .confirmed(let record): return try await confirm(record, place, part, &counts)
       case .complete: continue
       case .askForWhole: (counts.resumed, isPutTogether) = (0, false)
       case .failed(let cause, let retryAfter):

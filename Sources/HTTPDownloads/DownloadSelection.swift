@@ -25,7 +25,8 @@ struct DownloadSelection: Sendable, Hashable {
   /// The concealed values of the fields that `Vary` names; empty without them.
   var fields = ""
 
-  /// The `fields` of an answer that no other request selects (`Vary: *`).
+  /// The `fields` of an answer that no other request selects (`Vary: *`), and the `user` of one that may
+  /// be anybody's.
   static let ofNoRequest = "*"
 }
 
@@ -35,15 +36,28 @@ extension Downloader {
   func selection(of request: DownloadRequest, by head: HTTPResponseHead) -> DownloadSelection {
     var asked = request.request
     if !asked.fields.contains("Authorization") {
-      if let credential = request.credential {
-        asked = AuthenticatingTransport.naming(credential, in: asked)
-      } else if let user = request.user {
+      if let user = request.user {
         asked.fields.append(HTTPField("Authorization", user))
+      } else if let credential = request.credential {
+        asked = AuthenticatingTransport.naming(credential, in: asked)
       }
     }
     return DownloadSelection(
       user: concealed([], asked, and: ["authorization", "cookie"]),
       fields: concealed(head.fields, asked))
+  }
+
+  /// Returns the requests that a file with the answer to this one may serve. The server may have asked
+  /// for a user meanwhile.
+  func selectionNow(of request: DownloadRequest, by head: HTTPResponseHead) -> DownloadSelection {
+    let user = options.user(request.request, request.credential)
+    var request = request
+    let isCertain = request.user == nil || request.user == user
+    request.user = user
+    var selection = selection(of: request, by: head)
+    // Nobody knows for which of the two the server has answered.
+    if !isCertain { selection.user = DownloadSelection.ofNoRequest }
+    return selection
   }
 
   /// Returns whether a file may be used for a request without asking the server.

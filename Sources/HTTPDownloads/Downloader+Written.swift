@@ -30,7 +30,7 @@ extension Downloader {
         file: place.targetName, url: request.request.url.string, answeredBy: url.string,
         head: head, started: Timestamp(nanoseconds: written.began))
       (record.ended, record.length) = (now, written.length)
-      record.selection = run.downloader.selection(of: request, by: head)
+      record.selection = run.downloader.selectionNow(of: request, by: head)
       record.modified = written.modified
       record.replaced = place.ownTime(of: record.url)
       record.expire(

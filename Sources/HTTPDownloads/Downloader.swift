@@ -1,6 +1,7 @@
 import CacheFormat
 public import CacheSystem
-import HTTPSemantics
+package import HTTPAuthentication
+package import HTTPSemantics
 public import HTTPTransports
 
 /// How many downloads run at once, and how often they are retried.
@@ -26,6 +27,10 @@ public struct DownloaderOptions: Sendable {
   /// With the default, a file that was downloaded with credentials is used by other processes only
   /// after the server has confirmed it.
   package var conceal: @Sendable ([UInt8]) -> [UInt8] = concealInProcess
+
+  /// Returns the name of the user that the transport would log in now for a request with a credential,
+  /// or `nil` if it knows none.
+  package var user: @Sendable (HTTPRequest, Credential?) -> String? = { _, _ in nil }
 
   /// Creates options.
   public init(

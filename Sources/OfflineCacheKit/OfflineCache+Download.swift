@@ -176,6 +176,7 @@ extension OfflineCache {
     wanted.transport = asked.options.transport ?? AskedRequest.defaultTimeouts
     wanted.transport.allowsInsecureRedirects = options.allowsInsecureRedirects
     wanted.credential = asked.options.credential
+    wanted.user = client.user(of: asked.request, asked.options.credential)
     wanted.loginState = client.loginState
     wanted.maximumRedirects = asked.options.maximumRedirects
     switch asked.options.policy {

@@ -34,6 +34,7 @@ extension OfflineCache {
     var wanted = DownloadRequest(asked.request, to: try FilePlace(file).path)
     wanted.transport = options
     wanted.credential = asked.options.credential
+    wanted.user = client.user(of: asked.request, asked.options.credential)
     do throws(DownloadError) {
       return try await downloader.updateState(of: wanted)
     } catch {

@@ -1,3 +1,4 @@
+import CacheSystem
 import ClientTesting
 import HTTPAuthentication
 import HTTPSemantics
@@ -105,10 +106,26 @@ struct DownloadSelectionTests {
     alice.user = "alice"
     var bob = request(nil)
     bob.credential = .password(user: "bob", password: "secret")
+    let user = Lock<String?>("alice")
+    func download(_ request: DownloadRequest) async throws -> DownloadedFile.Source {
+      var options = DownloaderOptions(maximumRetries: 0)
+      options.user = { _, _ in user.withLock { $0 } }
+      return try await Downloader(transport: server, options: options, clock: sandbox.clock)
+        .download(request).source
+    }
     _ = try await download(alice)
     #expect(try await download(alice) == .file)
+    user.withLock { $0 = nil }
     #expect(try await download(bob) == .confirmed)
     #expect(try await download(bob) == .file)
+    // The log-in has changed since the request was made: nobody knows whose file it is.
+    #expect(try await download(alice) == .confirmed)
+    for request in [alice, bob] { #expect(try await download(request) == .confirmed) }
+    // Somebody has logged in because the server asked.
+    user.withLock { $0 = "alice" }
+    #expect(try await download(request(nil)) == .confirmed)
+    #expect(try await download(alice) == .file)
+    #expect(try await download(request(nil)) == .confirmed)
   }
 
   @Test func `a record has no secret, and is of use with its key only`() async throws {

@@ -128,6 +128,37 @@ struct OfflineCacheCredentialsTests {
     #expect(try await cache.updateState(for: URLRequest(url: url(origin))) == .missing)
   }
 
+  @Test("a file for one user is not returned to another one, nor to nobody, even offline")
+  func downloadsOfUsers() async throws {
+    let origin = try await makeOrigin()
+    let sandbox = try sandbox { challenge in
+      challenge.failures == 0 ? .use(.password(user: "bob", password: "b")) : .goOnWithout
+    }
+    let cache = sandbox.cache
+    let file = sandbox.folder.appendingPathComponent("page")
+    let page = URLRequest(url: url(origin))
+    let kept = DownloadSettings(expiresAfter: 3_600)
+    func source() async throws -> Any {
+      try await cache.download(for: page, to: file, settings: kept)
+    }
+    try cache.use(.password(user: "älice", password: "pass wörd"), for: url(origin))
+    _ = try await source()
+    cache.offlineMode = .always
+    _ = try await source()
+    try await cache.forgetCredentials()
+    await #expect(throws: URLError.self) { _ = try await source() }
+    try cache.use(.password(user: "bob", password: "b"), for: url(origin))
+    await #expect(throws: URLError.self) { _ = try await source() }
+    // The provider logs bob in during a download.
+    try await cache.forgetCredentials()
+    cache.offlineMode = .never
+    _ = try await source()
+    cache.offlineMode = .always
+    _ = try await source()
+    try await cache.forgetCredentials()
+    await #expect(throws: URLError.self) { _ = try await source() }
+  }
+
   @Test("what came while somebody logged in is not stored, as it is nobody's for certain")
   func downloadWhileLoggingIn() async throws {
     let origin = try await makeOrigin()
