@@ -66,9 +66,9 @@ package struct AuthenticatingTransport: HTTPTransport {
   ) async throws(TransportError) -> TransportResponse {
     var body = body
     var repeats = 0
+    var way = session.way(for: credential, to: request.url)
     while true {
       var real = request
-      let way = session.way(for: credential, to: request.url)
       let value = value(credential, way, request)
       if let value {
         real.fields.append(HTTPField("Authorization", value))
@@ -79,10 +79,14 @@ package struct AuthenticatingTransport: HTTPTransport {
       if value != nil, response.head.status < 400 {
         session.noteAccepted(credential, at: request.url)
       }
+      // A new nonce is this request's alone until then, as it may be valid once.
+      if repeats > 0, response.head.status != 401, let way {
+        session.setWay(way, for: credential, to: request.url)
+      }
       guard response.head.status == 401, repeats < Self.maximumRepeats, let again,
         let next = Self.next(after: response.head, way, credential)
       else { return response }
-      session.setWay(next, for: credential, to: request.url)
+      way = next
       await response.body.end()
       body = again.body
       repeats += 1
@@ -108,7 +112,15 @@ package struct AuthenticatingTransport: HTTPTransport {
     }
   }
 
-  /// Returns how to send a credential after a 401, or `nil` if the server has refused it.
+  /// Returns whether a 401 says that a nonce has expired: the server has not looked at the password.
+  static func isStale(_ head: HTTPResponseHead) -> Bool {
+    AuthenticationChallenge.supported(in: head).contains {
+      $0.scheme == .digest && DigestTerms($0.challenge)?.isStale == true
+    }
+  }
+
+  /// Returns how to send a credential after a 401, or `nil` if the server has refused it. A nonce has
+  /// the number of its first use.
   ///
   /// A password that was sent by Digest is never sent by Basic just because a server asks for that.
   static func next(
@@ -120,7 +132,7 @@ package struct AuthenticatingTransport: HTTPTransport {
     if let digest {
       // A nonce that was used before may have expired, even if the server does not say so.
       if case .digest(_, let count) = way, count <= 1, !digest.isStale { return nil }
-      return .digest(digest, count: 0)
+      return .digest(digest, count: 1)
     }
     let offersBasic = supported.contains { $0.scheme == .basic }
     return way == nil && !credential.sendsBasicUnasked && offersBasic ? .basic : nil

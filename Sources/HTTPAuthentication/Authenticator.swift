@@ -58,6 +58,7 @@ package struct Authenticator: Sendable {
       guard head(answer).status == 401, login.mayAsk, let again else { return answer }
       var isElsewhere = false
       if let credential {
+        if AuthenticatingTransport.isStale(head(answer)) { return answer }
         // A server that accepts only Basic has not tried a credential that was sent by Digest.
         isElsewhere =
           mayAskAnew && session.isUnseen(credential, by: head(answer), at: request.url)
@@ -128,16 +129,17 @@ package struct Authenticator: Sendable {
     return await questions.ask(for: space) {
       // Another request has got it meanwhile.
       if !asksAnew, let kept = session.credential(in: space), kept != refused { return .use(kept) }
-      if asksVault, let remembered = await remembered(for: challenges, in: space) {
+      if asksVault, let remembered = await remembered(for: challenges, in: space, head) {
         return .use(remembered)
       }
-      return await provided(for: challenges, in: space)
+      return await provided(for: challenges, in: space, head)
     }
   }
 
   /// Asks the provider for each scheme.
   private func provided(
-    for challenges: [AuthenticationChallenge], in space: CredentialSession.Space
+    for challenges: [AuthenticationChallenge], in space: CredentialSession.Space,
+    _ head: HTTPResponseHead
   ) async -> CredentialAnswer {
     guard let provider else { return .goOnWithout }
     for challenge in challenges {
@@ -147,6 +149,8 @@ package struct Authenticator: Sendable {
       if credential.persistence == .request {
         session.noteUnkept()
       } else {
+        // Before others find it: they must not send by Basic what the server wants by Digest.
+        session.learn(head, for: credential, to: challenge.url)
         session.keep(
           credential, in: space, at: challenge.url, everywhere: challenge.isForWholeOrigin,
           saving: vault != nil && credential.persistence == .permanent ? challenge.space : nil)
@@ -161,7 +165,8 @@ package struct Authenticator: Sendable {
 extension Authenticator {
   /// Returns the credential of the vault for the first scheme that it has one for.
   private func remembered(
-    for challenges: [AuthenticationChallenge], in space: CredentialSession.Space
+    for challenges: [AuthenticationChallenge], in space: CredentialSession.Space,
+    _ head: HTTPResponseHead
   ) async -> Credential? {
     guard let vault else { return nil }
     let logOuts = session.logOuts
@@ -171,6 +176,7 @@ extension Authenticator {
           found != challenge.refused, found.fits(challenge.scheme)
         else { continue }
         found.persistence = .permanent
+        session.learn(head, for: found, to: challenge.url)
         // After a log-out, what was read before it must not be used.
         let isKept = session.keep(
           found, in: space, at: challenge.url, everywhere: challenge.isForWholeOrigin,

@@ -218,8 +218,9 @@ extension CredentialSession {
   func learn(_ head: HTTPResponseHead, for credential: Credential, to url: NormalizedURL) {
     let key = WayKey(origin: NormalizedURL.Origin(url), name: credential.name)
     guard state.withLock({ $0.ways[key] }) == nil,
-      let way = AuthenticatingTransport.next(after: head, nil, credential)
+      var way = AuthenticatingTransport.next(after: head, nil, credential)
     else { return }
+    if case .digest(let terms, _) = way { way = .digest(terms, count: 0) }
     setWay(way, for: credential, to: url)
   }
 

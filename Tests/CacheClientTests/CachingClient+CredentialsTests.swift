@@ -143,6 +143,28 @@ struct CachingClientCredentialsTests {
     #expect(answers.challenges.count == 1)
   }
 
+  @Test("a password is not given up for nonces that are good for one request each")
+  func oneTimeNonces() async throws {
+    let origin = GuardedOrigin(.digest(.sha256, isSession: false), hasOneTimeNonces: true)
+    let answers = ScriptedProvider(.use(Self.right))
+    let waves = Waves()
+    let transport = ScriptedTransport { request in
+      var answer = origin.answer(request)
+      answer.gates[1] = waves.gate()
+      return .success(answer)
+    }
+    let sandbox = try ClientSandbox(transport, ClientOptions(credentials: answers.provider))
+    for round in 0..<5 {
+      try await withThrowingTaskGroup(of: Int.self) { group in
+        for number in 0..<20 {
+          group.addTask { try await fetch(sandbox, request("/\(round)/\(number)")).status }
+        }
+        for try await status in group { #expect(status == 200) }
+      }
+    }
+    #expect(answers.challenges.count == 1)
+  }
+
   @Test("a server that finds every nonce too old is left after a few requests")
   func alwaysStale() async throws {
     let origin = GuardedOrigin(.digest(.md5, isSession: false), usesPerNonce: 0)
@@ -370,5 +392,25 @@ struct CachingClientCredentialsTests {
     }
     #expect(error?.code == .loginCancelled)
     #expect(questions.withLock { $0 } == 3)
+  }
+}
+
+/// Lets the ends of many answers come at once.
+private final class Waves: Sendable {
+  private let next = Mutex<Gate?>(nil)
+
+  /// Returns a gate that opens in 2 ms at most.
+  func gate() -> Gate {
+    next.withLock { next in
+      if let next { return next }
+      let gate = Gate()
+      next = gate
+      Task {
+        try await Task.sleep(for: .milliseconds(2))
+        self.next.withLock { $0 = nil }
+        gate.open()
+      }
+      return gate
+    }
   }
 }

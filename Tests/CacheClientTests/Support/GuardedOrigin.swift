@@ -17,6 +17,8 @@ final class GuardedOrigin: Sendable {
   private struct State {
     var nonce = 1
     var uses: UInt32 = 0
+    /// The nonces that are good for one request each.
+    var unused: Set<String> = []
     var admitted: [String] = []
   }
 
@@ -25,10 +27,14 @@ final class GuardedOrigin: Sendable {
 
   private let kind: Guard
   private let usesPerNonce: UInt32
+  private let hasOneTimeNonces: Bool
   private let state = Mutex(State())
 
-  init(_ kind: Guard, usesPerNonce: UInt32 = .max) {
+  /// - Parameter hasOneTimeNonces: Whether each refusal has a nonce of its own, which is good for one
+  ///   request. The server does not say that one is too old.
+  init(_ kind: Guard, usesPerNonce: UInt32 = .max, hasOneTimeNonces: Bool = false) {
     self.kind = kind
+    self.hasOneTimeNonces = hasOneTimeNonces
     self.usesPerNonce = usesPerNonce
   }
 
@@ -59,6 +65,7 @@ final class GuardedOrigin: Sendable {
     _ request: HTTPRequest, _ sent: String, _ function: DigestTerms.Function, _ isSession: Bool
   ) -> ScriptedTransport.Answer {
     state.withLock { state in
+      if hasOneTimeNonces { state.nonce += 1 }
       let nonce = "nonce\(state.nonce)"
       let algorithm = function.rawValue + (isSession ? "-sess" : "")
       let demand =
@@ -66,7 +73,10 @@ final class GuardedOrigin: Sendable {
       guard
         let got = Challenge.all(in: [HTTPField("WWW-Authenticate", sent)]).first,
         got.isScheme("Digest"), let theirs = got["nonce"], let count = got["nc"]
-      else { return refusal(demand + nonce) }
+      else {
+        state.unused.insert(nonce)
+        return refusal(demand + nonce)
+      }
       let terms = DigestTerms(
         Challenge.all(in: [HTTPField("WWW-Authenticate", demand + theirs)])[0])
       let expected = terms?.response(
@@ -74,6 +84,11 @@ final class GuardedOrigin: Sendable {
         uri: request.url.target, count: UInt32(count, radix: 16) ?? 0,
         clientNonce: got["cnonce"] ?? "")
       guard got["response"] == expected, got["opaque"] == "o", got["realm"] == "r \"q\"" else {
+        return refusal(demand + nonce)
+      }
+      if hasOneTimeNonces {
+        if state.unused.remove(theirs) != nil { return welcome(request) }
+        state.unused.insert(nonce)
         return refusal(demand + nonce)
       }
       guard theirs == nonce, state.uses < usesPerNonce, UInt32(count, radix: 16) == state.uses + 1
