@@ -88,16 +88,20 @@ extension Exchange {
 
   /// Passes the answer to the library.
   func send(_ answer: ProxyAnswer) -> Int? {
-    let (note, reversed) = state.withLock { state in
+    let (note, reversed, isRequestChunked) = state.withLock { state in
       state.phase = .sending
       state.note.take(answer)
-      return (state.note, state.reversed)
+      return (state.note, state.reversed, state.upload.isChunked)
     }
     if case .tunnel(let server) = answer.body {
       if isEncrypted { return switchEncrypted(answer, server) }
       state.withLock { $0.switched = server }
     }
-    let closes = answer.head.status != 101 && (answer.closesConnection || core.isStopping)
+    // libmicrohttpd ends the lines of chunks by a bare LF, too. Another server before this one may not,
+    // and would then see other requests on the connection.
+    let closes =
+      answer.head.status != 101
+      && (answer.closesConnection || isRequestChunked || core.isStopping)
     let lines = lines(of: answer, to: reversed, closes: closes)
     if lines.count > note.headRoom, answer.source != .proxy {
       // The library would end the connection without an answer.
