@@ -16,14 +16,17 @@ package final class AccessLog: ProxyObserver {
     case file(String)
   }
 
-  /// The limit of records that wait to be written.
+  /// The limits of the records that wait to be written.
   static let maximumWaiting = 65_536
+  static let maximumWaitingBytes = 32 << 20
 
   /// The time for which the thread collects lines before it writes them, in nanoseconds.
   private static let collectingTime: Int64 = 20_000_000
 
   private struct Waiting {
     var records: [AnswerRecord] = []
+    /// The bytes of their texts that clients choose.
+    var bytes = 0
     var lost = 0
   }
 
@@ -59,11 +62,15 @@ package final class AccessLog: ProxyObserver {
 
   /// Records an answer.
   package func answered(_ record: AnswerRecord) {
+    let bytes = record.method.utf8.count + record.url.utf8.count
     let isFirst = waiting.withLock { waiting in
-      guard waiting.records.count < Self.maximumWaiting else {
+      guard waiting.records.count < Self.maximumWaiting,
+        waiting.bytes <= Self.maximumWaitingBytes - bytes
+      else {
         waiting.lost += 1
         return false
       }
+      waiting.bytes += bytes
       waiting.records.append(record)
       return waiting.records.count == 1
     }
