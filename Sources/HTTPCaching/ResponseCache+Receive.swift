@@ -32,6 +32,7 @@ extension ResponseCache {
     if forwarding.original.method == .head, forwarding.reason != .requestBody {
       learn(from: head, forwarding, times)
     }
+    if head.status == 206 { outdateWhole(head, forwarding, times) }
     var passed = head
     passed.fields = ConnectionFields.removed(from: head.fields)
     let storing = storing(head, forwarding, times)
@@ -182,6 +183,19 @@ extension ResponseCache {
       case .invalidate: outdate(variant, now: times.response)
       }
     }
+  }
+
+  /// Makes the selected response stale if a part that was received belongs to another version of it.
+  private func outdateWhole(
+    _ part: HTTPResponseHead, _ forwarding: Forwarding, _ times: ResponseTimes
+  ) {
+    guard let whole = forwarding.selected?.base, whole.response.status == 200,
+      EntryFields.responseTime(of: whole.info) <= times.request,
+      let old = whole.response.facts.entityTag,
+      let new = part.fields.first(named: "ETag").flatMap({ EntityTag($0.value) }),
+      !old.matchesWeakly(new)
+    else { return }
+    outdate(whole, now: times.response)
   }
 
   /// Makes a stored response stale: there is a newer one, but this one may still be used without a

@@ -227,6 +227,23 @@ struct ResponseCacheReceiveTests {
     }
   }
 
+  @Test(arguments: ["\"1\"", "W/\"1\"", "\"2\""])
+  func `a part of another version makes the stored one stale`(tag: String) throws {
+    let sandbox = try CacheSandbox()
+    let fields: HTTPFields = [
+      HTTPField("Cache-Control", "max-age=1000"), HTTPField("ETag", "\"1\""),
+    ]
+    try sandbox.load(request(), head(200, fields), content(10))
+    let part: HTTPFields = [
+      HTTPField("Range", "bytes=0-4"), HTTPField("Cache-Control", "no-cache"),
+    ]
+    let forwarding = try #require(
+      sandbox.forward(request("/a", part), policy: .protocolRules, at: 5))
+    let answer = head(206, [HTTPField("ETag", tag), HTTPField("Content-Range", "bytes 0-4/10")])
+    _ = sandbox.receive(answer, forwarding, at: 5)
+    #expect(words(sandbox.decide(request(), at: 6)).hasPrefix("forward") == (tag == "\"2\""))
+  }
+
   @Test(
     arguments: [
       (head(200, [HTTPField("Cache-Control", "no-store")]), NotStoredReason.noStoreResponse),
