@@ -52,8 +52,10 @@ struct JournalCheck {
       hasDeadSession: hasDeadSession, isCancelled: isCancelled, markedEnd: markedEnd)
     check.readAll()
     check.endLeft(before: nil)
-    // Other damage would explain a journal that is too short.
-    if check.lastSequence < markedEnd && check.result.suspicions.isEmpty && !isCancelled() {
+    // Other damage would explain a journal that is too short. Half a record of a process that was killed
+    // since is none.
+    let isDamaged = check.result.suspicions.contains { $0.kind != .journalTorn }
+    if check.lastSequence < markedEnd && !isDamaged && !isCancelled() {
       check.add(
         .journalShort, nil, "its last record is \(check.lastSequence), it had \(markedEnd)")
     }

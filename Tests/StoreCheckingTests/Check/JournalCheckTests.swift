@@ -47,6 +47,18 @@ import Testing
     #expect(try sandbox.check(.deep).findings == [])
   }
 
+  @Test func `a journal that is short is found also if a process was killed since`() throws {
+    let sandbox = try three()
+    let last = try #require(sandbox.records(Self.first).last)
+    try sandbox.cut(Self.first, by: last.count)
+    try sandbox.append(Self.first, [1, 2, 3, 4, 5, 6, 7, 8])
+    try sandbox.makeDirectory("staging/0123456789abcdef")
+    #expect(
+      try sandbox.check().kinds == [
+        .entryUnrecorded, .journalShort, .journalTorn, .stagingLeft,
+      ])
+  }
+
   @Test func `half a record at the end was never promised where a process was killed`() throws {
     let sandbox = try three()
     try sandbox.append(Self.first, [1, 2, 3, 4, 5, 6, 7, 8])
