@@ -240,6 +240,13 @@ extension Evictor {
   /// - Parameter bytes: the bytes that are to be written.
   /// - Returns: whether something was removed.
   func makeSpace(_ bytes: UInt64) -> Bool {
+    // Replaced entries wait for their deletion, and others must not go for them.
+    if catalog.tree.staging.hasReplaced {
+      catalog.tree.staging.sweepReplaced()
+      if !isVolumeFull, let free = volumeStatus?.availableBytes, free >= bytes + 64 << 10 {
+        return true
+      }
+    }
     if dropDeadRecords(of: bytes) { return true }
     if (try? checkSpace(for: bytes)) == nil { return false }
     if !evictsOnFullDisk { return false }

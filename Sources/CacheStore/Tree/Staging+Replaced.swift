@@ -61,6 +61,9 @@ extension Staging {
     delete(replaced.withLock { $0.take(hash) }, hash)
   }
 
+  /// Whether directories wait for their deletion.
+  var hasReplaced: Bool { replaced.withLock { $0.count > 0 } }
+
   /// Deletes the directories that were moved into the session of this process.
   ///
   /// - Parameter deadline: the time by the monotonic clock at which the call returns. It deletes
