@@ -63,6 +63,10 @@ extension SystemError {
   /// Whether the process or the system has too many open files.
   package var isOutOfDescriptors: Bool { code == EMFILE || code == ENFILE }
 
+  /// Whether this process may not open a file, or not now. So the error says nothing about what is in
+  /// it.
+  package var isRefusal: Bool { isOutOfDescriptors || isPermission || isReadOnly }
+
   /// The file system is read-only.
   package static let readOnlyFileSystem = SystemError(EROFS)
 }

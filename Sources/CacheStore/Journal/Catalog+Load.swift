@@ -7,7 +7,7 @@ extension Catalog {
   /// Reads the whole journal into an empty state.
   ///
   /// Missing or unreadable parts make the journal not whole. They are no error, but a newer format
-  /// is, and too many open files.
+  /// is, a segment that this process may not open, and too many open files.
   func load(_ state: inout StoreState) throws(StoreError) {
     state.removals = nil
     // Read before the segments, because a segment that is begun meanwhile may change it.
@@ -92,7 +92,7 @@ extension Catalog {
       readOn(&state)
       state.journal.needsReload = false
       return state.journal.unread == nil
-    } catch  where error.code == .newerFormat || SystemError(error.errno).isOutOfDescriptors {
+    } catch  where error.code == .newerFormat || SystemError(error.errno).isRefusal {
       throw error
     } catch {
       state.journal.segments.append(nil)
@@ -113,7 +113,7 @@ extension Catalog {
     if isRead || upkeep.isStopping { return }
     try state.withLock { state throws(StoreError) in
       // The journal is there, and other processes go on with it.
-      if state.journal.unread?.isOutOfDescriptors == true { try check(state) }
+      if state.journal.unread?.isRefusal == true { try check(state) }
     }
     try journal.withLock { () throws(StoreError) in
       let unread = state.withLock { state in
@@ -140,7 +140,7 @@ extension Catalog {
       } catch {
         refuse(&state, error)
         if state.refusal != nil { return }
-        if SystemError(error.errno).isOutOfDescriptors {
+        if SystemError(error.errno).isRefusal {
           // Nothing is appended before it can be read.
           state.journal.forgetSegments()
           state.journal.needsReload = true

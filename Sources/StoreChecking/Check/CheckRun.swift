@@ -58,6 +58,7 @@ final class CheckRun: Sendable {
     let root = try openRoot()
     let place = try checkPlace(root)
     try checkCancelled()
+    permitSegments(root, place)
     // These are checked before the engine is opened, which may begin a journal and make a session.
     let journal = checkJournal(root, place)
     let staging = leftovers(root)
@@ -136,6 +137,33 @@ final class CheckRun: Sendable {
       reporter.tell(suspicion.finding(outcome(attempt, isLeft: isLeft)))
     }
     return again
+  }
+
+  /// Lets the owner read and write the segments of the journal, if the repair may. The engine cannot be
+  /// opened without that.
+  private func permitSegments(_ root: borrowing Descriptor, _ place: PlaceCheck.Result) {
+    let files = options.fileSystem
+    guard options.repair?.reaches(.wrongMode) == true,
+      let journal = try? files.open(Layout.journal, in: root, [.read, .directory])
+    else { return }
+    var names: [PathName] = []
+    try? files.list(journal.raw) { name, _ in
+      if Layout.segmentNumber(name) != nil { names.append(name) }
+      return true
+    }
+    for name in names {
+      guard let status = try? files.status(at: name, in: journal.raw), status.kind == .file,
+        status.mode & 0o600 != 0o600
+      else { continue }
+      let path = Layout.journal.bytes + [0x2F] + name.bytes
+      for suspicion in Permissions(owner: place.owner)
+        .suspicions(of: status, path: path, name: name)
+      where suspicion.kind == .wrongMode
+        && (try? setMode(name, in: journal.raw, files)) == true
+      {
+        reporter.tell(suspicion.finding(.repaired))
+      }
+    }
   }
 
   /// Checks the directory of the store, and if something seems wrong, checks it again with the

@@ -49,6 +49,23 @@ import Testing
     }
   }
 
+  @Test(arguments: [EACCES, EPERM, EROFS, EMFILE])
+  func `a store with a segment that may not be opened is not opened, and loses nothing`(
+    code: Int32
+  ) throws {
+    let store = try open(first)
+    for key in 0..<3 { try store.put([UInt8(key)], for: "\(key)") }
+    first.setFault(SimulatedFault(.endBefore, at: 1))
+    let before = segments
+    second.setFault(fault(code, "00000001.log"))
+    let error = #expect(throws: StoreError.self) { try open(second) }
+    #expect(error?.errno == code && error?.path.hasSuffix("00000001.log") == true)
+    #expect(segments == before)
+    let again = try open(SimulatedProcess(on: volume))
+    expectAll(in: [again], 3)
+    again.close()
+  }
+
   @Test(arguments: [EMFILE, ENFILE, EIO, EACCES])
   func `nothing is stored elsewhere while the segment of the others cannot be opened`(
     code: Int32

@@ -1,5 +1,8 @@
+import CLibrary
 import CacheFormat
 import CacheStore
+import CacheSystem
+import SimulatedFiles
 import StoreChecking
 import Testing
 
@@ -37,6 +40,34 @@ import Testing
     }
     try sandbox.remove("lock")
     return true
+  }
+
+  @Test func `a segment that its owner may not write is permitted, and keeps its entries`() throws {
+    let sandbox = CheckSandbox()
+    try fill(sandbox, .within(seconds: 3_600))
+    let name = try #require(try sandbox.names("journal").filter { $0.hasSuffix(".log") }.max())
+    let segment = "\(sandbox.root)/journal/\(name)"
+    #expect(unsafe chmod(segment, 0o400) == 0)
+    let files = FaultyFiles()
+    let isPermitted = Lock(false)
+    // As for a user who is not root.
+    files.faults.set { call in
+      if call.kind == .changeMode, call.name == name { isPermitted.withLock { $0 = true } }
+      let isRefused =
+        call.kind == .open && call.name == name && call.options.contains(.write)
+        && !isPermitted.withLock { $0 }
+      return isRefused ? SystemError(EACCES) : nil
+    }
+    #expect(throws: StoreError.self) {
+      try Store(at: sandbox.root, options: Options(fileSystem: files))
+    }
+    let repaired = try sandbox.repair(.safe, fileSystem: files)
+    #expect(repaired.kinds == [.wrongMode] && repaired.unrepaired == [])
+    let store = try Store(at: sandbox.root)
+    for (number, body) in bodies.enumerated() {
+      #expect(store.lookUp(ByteString("k\(number)")).entry?.body == body)
+    }
+    store.close()
   }
 
   @Test(arguments: [200, 9_000], RepairLevel.allCases)
