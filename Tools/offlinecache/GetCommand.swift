@@ -66,7 +66,8 @@ enum GetCommand {
     case .absent: Report.notFound(key)
     case .damaged:
       printMessage(
-        "offlinecache: \(key): the entry is damaged and was not served; store it again")
+        "offlinecache: \(key): the entry was not served, because it is damaged or may not be read; "
+          + "'cachefsck' says which")
     case .collision:
       printMessage(
         "offlinecache: \(key): another key with the same hash is stored; "
