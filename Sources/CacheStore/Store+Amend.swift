@@ -6,11 +6,11 @@ internal import Synchronization
 extension Store {
   /// Changes the metadata of an entry.
   ///
-  /// - Parameter change: Called without a lock, so it may use the store; called again if others have
-  ///   changed the entry meanwhile.
+  /// - Parameter change: Called without a lock, so it may use the store. It is called again, with what is
+  ///   stored then, if others have changed the entry meanwhile, or for want of room.
   /// - Returns: false if there is no such entry.
-  /// - Throws: `metadataTooLarge`, `readOnly`, `noSpace`, `inputOutput`, `closed`. Then nothing has
-  ///   changed.
+  /// - Throws: `metadataTooLarge`, `readOnly`, `noSpace`, `closed`, `inputOutput`, also if others change
+  ///   the entry a thousand times meanwhile. Then nothing has changed.
   /// - Durability: that of the store, once it has returned.
   @discardableResult
   public func update(
@@ -73,7 +73,8 @@ extension Store {
     _ key: ByteString, _ variant: UInt64, _ hash: KeyHash,
     _ change: (inout EntryMetadata, inout Bool) -> Void
   ) throws(StoreError) -> Bool {
-    for _ in 0..<Self.maximumAttempts {
+    // Each attempt that fails means that somebody else has changed the entry.
+    for _ in 0..<Self.maximumAmendments {
       let session = try catalog.ownSession()
       guard let located = catalog.locate(hash, variant) else { return false }
       guard let (record, body) = try presentRecord(located), record.hasKey(key) else {
@@ -94,6 +95,8 @@ extension Store {
     }
     throw .contended(path)
   }
+
+  private static var maximumAmendments: Int { 1_000 }
 
   /// Changes an entry whose record carries its body: appends both again.
   ///

@@ -65,6 +65,28 @@ import Testing
     #expect(removed == 1)
   }
 
+  @Test func `changes by several threads at once are all made`() async throws {
+    let store = try sandbox.open()
+    try store.put(
+      [UInt8](repeating: 7, count: 20_000), for: "k", metadata: EntryMetadata(status: 0))
+    await withTaskGroup { group in
+      for _ in 0..<4 {
+        group.addTask {
+          for _ in 0..<25 {
+            #expect(throws: Never.self) {
+              try store.update("k") { metadata in
+                // A slow closure, so that others come between.
+                for _ in 0..<50 { _ = store.info(for: "k") }
+                metadata.status = (metadata.status ?? 0) + 1
+              }
+            }
+          }
+        }
+      }
+    }
+    #expect(store.info(for: "k")?.metadata.status == 100)
+  }
+
   @Test func `what is not there cannot be changed`() throws {
     let store = try sandbox.open()
     try store.put([1], for: "k")
@@ -129,7 +151,7 @@ import Testing
     var count: UInt8 = 0
     let error = #expect(throws: StoreError.self) {
       try store.update("k") { metadata in
-        count += 1
+        count &+= 1
         _ = try? other.put([count], for: "k")
         metadata.status = 304
       }
