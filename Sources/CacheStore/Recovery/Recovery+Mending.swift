@@ -32,12 +32,22 @@ extension Recovery {
       for place in located where !place.slot.isUnsettled {
         let slot = place.slot
         if slot.carriesBody, isBeforeDamage(slot) {
-          if isAbsent(place) { setAside(slot, butNot: .none) }
+          if isAbsent(place) { try removeAbsent(place) }
         } else if slot.hasBodyFile, catalog.sharesFile(slot), isAbsent(place) {
           _ = try recordAgain(slot, ownsBody: true)
         }
       }
     }
+  }
+
+  /// - Throws: an error if the entry is still there. The journal must not be written anew with it.
+  private func removeAbsent(_ place: Located) throws(StoreError) {
+    setAside(place.slot, butNot: .none)
+    guard catalog.isCurrent(place), isAbsent(place) else { return }
+    throw StoreError(
+      .inputOutput, path: path,
+      cause: "an entry without files, whose removal may be lost, cannot be removed",
+      remedy: "check the disk, then repair again")
   }
 
   /// Returns whether both the metadata file and the body of an entry are missing.
