@@ -235,17 +235,19 @@ extension Evictor {
     return volume.availableBytes < 64 << 10 || volume.availableFiles < 8
   }
 
+  private func lacksRoom(for bytes: UInt64) -> Bool {
+    isVolumeFull || volumeStatus.map { $0.availableBytes < bytes + 64 << 10 } ?? true
+  }
+
   /// Makes room on a full disk.
   ///
   /// - Parameter bytes: the bytes that are to be written.
   /// - Returns: whether something was removed.
   func makeSpace(_ bytes: UInt64) -> Bool {
     // Replaced entries wait for their deletion, and others must not go for them.
-    if catalog.tree.staging.hasReplaced {
+    if catalog.tree.staging.hasReplaced, lacksRoom(for: bytes) {
       catalog.tree.staging.sweepReplaced()
-      if !isVolumeFull, let free = volumeStatus?.availableBytes, free >= bytes + 64 << 10 {
-        return true
-      }
+      if !lacksRoom(for: bytes) { return true }
     }
     if dropDeadRecords(of: bytes) { return true }
     if (try? checkSpace(for: bytes)) == nil { return false }
