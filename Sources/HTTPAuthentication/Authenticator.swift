@@ -77,6 +77,10 @@ package struct Authenticator: Sendable {
         for: request.url, head(answer), failures, refused, asksAnew: isElsewhere,
         asksVault: mayAskVault)
       mayAskVault = false
+      if Task.isCancelled {
+        await discard(answer)
+        throw failure(TransportError(.cancelled, url: request.url.string))
+      }
       if case .cancel = found {
         await discard(answer)
         throw failure(TransportError(.loginCancelled, url: request.url.string))

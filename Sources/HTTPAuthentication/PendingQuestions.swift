@@ -17,7 +17,7 @@ final class PendingQuestions: Sendable {
   ///
   /// - Returns: `goOnWithout` if the task is cancelled while it waits.
   func ask(
-    for space: CredentialSession.Space, _ ask: @Sendable () async -> CredentialAnswer
+    for space: CredentialSession.Space, _ ask: @escaping @Sendable () async -> CredentialAnswer
   ) async -> CredentialAnswer {
     while !Task.isCancelled {
       let (promise, isMine) = asking.withLock { asking -> (Promise<CredentialAnswer?>, Bool) in
@@ -27,10 +27,18 @@ final class PendingQuestions: Sendable {
         return (promise, true)
       }
       guard !isMine else {
-        let answer = await ask()
-        asking.withLock { $0[space] = nil }
-        promise.settle(Self.counts(answer) ? answer : nil)
-        return answer
+        // In a task of its own, because whoever asks may wait for a user, and this caller be cancelled.
+        let own = Promise<CredentialAnswer>()
+        let task = Task {
+          let answer = await ask()
+          asking.withLock { $0[space] = nil }
+          promise.settle(Self.counts(answer) ? answer : nil)
+          own.settle(answer)
+        }
+        if let answer = await own.value() { return answer }
+        // The others ask anew, unless there is an answer all the same.
+        task.cancel()
+        return .goOnWithout
       }
       guard let outcome = await promise.value() else { return .goOnWithout }
       if let outcome { return outcome }
