@@ -51,7 +51,8 @@ struct AskedRequest: Sendable {
     if let data = asked.httpBody {
       body = .bytes([UInt8](data))
     } else if let stream = asked.httpBodyStream {
-      body = .stream(length: nil, StreamSource(stream))
+      let length = asked.value(forHTTPHeaderField: "Content-Length").flatMap { UInt64($0) }
+      body = .stream(length: length, StreamSource(stream))
     }
     options = FetchOptions(
       policy: mode == .always ? .offline : CachePolicy(asked.cachePolicy),

@@ -8,10 +8,16 @@ final class StreamSource: RequestBodySource {
   private let queue = DispatchQueue(label: "OfflineCache.body")
   // Safety: after the initialiser the stream is used only on the queue.
   private nonisolated(unsafe) let stream: InputStream
+  // Safety: used only on the queue, and when nobody else has the source any more.
+  private nonisolated(unsafe) var hasRead = false
 
   init(_ stream: InputStream) {
     unsafe self.stream = stream
   }
+
+  // A stream that was read in part must not be read on by another request, which would send the rest as
+  // the whole.
+  deinit { if unsafe hasRead { unsafe stream.close() } }
 
   func next() async throws -> [UInt8]? {
     try await withCheckedThrowingContinuation { continuation in
@@ -21,6 +27,9 @@ final class StreamSource: RequestBodySource {
 
   private func read() throws -> [UInt8]? {
     let stream = unsafe stream
+    // Foundation traps if a closed stream is asked for its error.
+    if stream.streamStatus == .closed { throw URLError(.requestBodyStreamExhausted) }
+    unsafe hasRead = true
     if stream.streamStatus == .notOpen { stream.open() }
     var bytes = [UInt8](repeating: 0, count: Self.pieceBytes)
     // Safety: the stream writes at most as many bytes as the buffer has.
@@ -29,8 +38,9 @@ final class StreamSource: RequestBodySource {
       return unsafe stream.read(start, maxLength: buffer.count)
     }
     if count > 0 { return Array(bytes[..<count]) }
-    defer { stream.close() }
-    guard count == 0 else { throw stream.streamError ?? URLError(.requestBodyStreamExhausted) }
+    let failure = stream.streamStatus == .error ? stream.streamError : nil
+    stream.close()
+    guard count == 0 else { throw failure ?? URLError(.requestBodyStreamExhausted) }
     return nil
   }
 }
