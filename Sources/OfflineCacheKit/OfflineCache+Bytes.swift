@@ -1,5 +1,6 @@
 import CacheClient
 public import Foundation
+import HTTPTransports
 
 #if canImport(FoundationNetworking)
   public import FoundationNetworking
@@ -87,9 +88,16 @@ final class BodyPieces: Sendable {
   }
 
   /// Returns the next piece, which is never empty, or `nil` at the end.
+  ///
+  /// - Throws: also if the task is cancelled, wherever the body comes from.
   @usableFromInline
   func next() async throws(URLError) -> [UInt8]? {
     do throws(ClientError) {
+      if Task.isCancelled {
+        body.cancel()
+        let text = url.absoluteString
+        throw ClientError(.transport(TransportError(.cancelled, url: text)), url: text)
+      }
       return try await body.next()
     } catch {
       throw URLError(error, url: url, isOffline: false)

@@ -258,7 +258,7 @@ extension OfflineCache {
     return ClientError(.transport(TransportError(code, url: url, detail: detail)), url: url)
   }
 
-  private func cancelled(_ asked: AskedRequest) -> ClientError {
+  func cancelled(_ asked: AskedRequest) -> ClientError {
     let url = asked.request.url.string
     return ClientError(.transport(TransportError(.cancelled, url: url)), url: url)
   }

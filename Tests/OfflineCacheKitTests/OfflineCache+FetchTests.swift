@@ -148,6 +148,57 @@ struct OfflineCacheFetchTests {
     #expect(streamed == Data(repeating: 7, count: 200_000))
   }
 
+  @Test func `a stream is sent once, with the length that the caller states`() async throws {
+    let sandbox = try FaceSandbox { fresh($0.value(of: "Content-Length") ?? "none") }
+    var request = sandbox.request()
+    request.httpMethod = "PUT"
+    request.setValue("200000", forHTTPHeaderField: "Content-Length")
+    request.httpBodyStream = InputStream(data: Data(repeating: 7, count: 200_000))
+    #expect(await text(sandbox.cache, request) == "200000")
+    let exhausted = "\(URLError.requestBodyStreamExhausted.rawValue)"
+    #expect(await text(sandbox.cache, request) == exhausted)
+
+    // A part of it was read.
+    let stream = InputStream(data: Data(repeating: 7, count: 200_000))
+    do {
+      let first = StreamSource(stream)
+      #expect(try await first.next()?.isEmpty == false)
+    }
+    request.httpBodyStream = stream
+    #expect(await text(sandbox.cache, request) == exhausted)
+    #expect(sandbox.origin.requests.count(where: { $0.body.count > 0 }) == 1)
+  }
+
+  @Test func `a cancelled task gets nothing that is stored, and replaces no file`() async throws {
+    let sandbox = try FaceSandbox { _ in fresh(String(repeating: "x", count: 100_000)) }
+    _ = try await sandbox.cache.data(for: sandbox.request())
+    let file = sandbox.folder.appendingPathComponent("file")
+    try Data("old".utf8).write(to: file)
+    let cache = sandbox.cache
+    let request = sandbox.request()
+    let download = Task {
+      unsafe withUnsafeCurrentTask { unsafe $0?.cancel() }
+      return try await cache.download(for: request, to: file).statusCode
+    }
+    #expect((await download.result.failure as? URLError)?.code == .cancelled)
+    #expect(try Data(contentsOf: file) == Data("old".utf8))
+    let read = Task {
+      let (bytes, _) = try await cache.bytes(for: request)
+      unsafe withUnsafeCurrentTask { unsafe $0?.cancel() }
+      var count = 0
+      for try await _ in bytes { count += 1 }
+      return count
+    }
+    #expect((await read.result.failure as? URLError)?.code == .cancelled)
+    let task = Task {
+      let (bytes, _) = try await cache.bytes(for: request)
+      var count = 0
+      for try await _ in bytes { count += 1 }
+      return count
+    }
+    #expect(try await task.value == 100_000)
+  }
+
   @Test func `an answer in gzip is decoded, stored as it came, and decoded again`() async throws {
     // printf hello | gzip -n
     let coded: [UInt8] = [
@@ -328,5 +379,11 @@ private struct UnknownLength: HTTPTransport {
     }
 
     func cancel() {}
+  }
+}
+
+extension Result {
+  fileprivate var failure: Failure? {
+    if case .failure(let error) = self { error } else { nil }
   }
 }
