@@ -13,7 +13,7 @@ public enum CachePolicy: String, Sendable, Hashable, CaseIterable {
   /// `must-revalidate` when stale) are validated.
   case storedElseLoad
   /// Uses the stored response whatever its age, and never contacts the origin
-  /// (`returnCacheDataDontLoad`).
+  /// (`returnCacheDataDontLoad`). Responses that must not be used without validation are not used.
   case storedOnly
   /// Uses the stored response only if the origin confirms it (`reloadRevalidatingCacheData`).
   case revalidate

@@ -93,7 +93,8 @@ public final class CachedPages: NSObject, WKURLSchemeHandler {
       ]
       guard unreachable.contains(error.code), !Task.isCancelled else { throw error }
       var stored = request
-      stored.cachePolicy = .returnCacheDataDontLoad
+      // The rules of HTTP, as nothing is known of the server: a stored page is used unless it forbids that.
+      stored.cachePolicy = .useProtocolCachePolicy
       guard let answer = try? await cache.bytes(for: stored) else { throw error }
       return answer
     }
