@@ -38,29 +38,17 @@ extension CachingClient {
 
   /// Returns a request with the name of the credential that would be sent, as the store needs it.
   func named(_ request: HTTPRequest, _ credential: Credential?) -> HTTPRequest {
-    Self.named(request, credential, authenticator)
-  }
-
-  /// Returns the value of `Authorization` of a request with a credential, with the name of the one that
-  /// would be sent now in its place; `nil` if there is none.
-  package func user(of request: HTTPRequest, _ credential: Credential?) -> String? {
-    Self.user(of: request, credential, authenticator)
-  }
-
-  static func user(
-    of request: HTTPRequest, _ credential: Credential?, _ authenticator: Authenticator
-  ) -> String? {
-    named(request, credential, authenticator).fields.first(named: "Authorization")?.text
-  }
-
-  private static func named(
-    _ request: HTTPRequest, _ credential: Credential?, _ authenticator: Authenticator
-  ) -> HTTPRequest {
     guard !request.fields.contains("Authorization"),
       let credential = Login(credential, for: request.url)
         .credential(for: request.url, authenticator.session)
     else { return request }
     return AuthenticatingTransport.naming(credential, in: request)
+  }
+
+  /// Returns the value of `Authorization` of a request with a credential, with the name of the one that
+  /// would be sent now in its place; `nil` if there is none.
+  package func user(of request: HTTPRequest, _ credential: Credential?) -> String? {
+    named(request, credential).fields.first(named: "Authorization")?.text
   }
 
   /// Returns whether a field of a request has the name of a credential, for `mayReturnStored`.

@@ -9,7 +9,7 @@ extension CachingClient {
     var options = options
     let key = self.options.fingerprintKey
     options.conceal = { key.fingerprint(of: $0) }
-    options.user = { [authenticator] in Self.user(of: $0, $1, authenticator) }
+    options.recordsLogins = true
     return Downloader(transport: transport, options: options, clock: clock)
   }
 

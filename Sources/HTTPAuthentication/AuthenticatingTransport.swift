@@ -84,7 +84,9 @@ package struct AuthenticatingTransport: HTTPTransport {
         session.setWay(way, for: credential, to: request.url)
       }
       guard response.head.status == 401, repeats < Self.maximumRepeats, let again,
-        let next = Self.next(after: response.head, way, credential)
+        let next = Self.next(
+          after: response.head, way, credential,
+          mayBeUsed: repeats == 0 && !session.isLatest(way, for: credential, to: request.url))
       else { return response }
       way = next
       await response.body.end()
@@ -123,15 +125,18 @@ package struct AuthenticatingTransport: HTTPTransport {
   /// the number of its first use.
   ///
   /// A password that was sent by Digest is never sent by Basic just because a server asks for that.
+  ///
+  /// - Parameter mayBeUsed: Whether others have sent the nonce, too, and perhaps used it up.
   static func next(
-    after head: HTTPResponseHead, _ way: CredentialSession.Way?, _ credential: Credential
+    after head: HTTPResponseHead, _ way: CredentialSession.Way?, _ credential: Credential,
+    mayBeUsed: Bool = false
   ) -> CredentialSession.Way? {
     guard case .password = credential.secret else { return nil }
     let supported = AuthenticationChallenge.supported(in: head)
     let digest = supported.first { $0.scheme == .digest }.flatMap { DigestTerms($0.challenge) }
     if let digest {
       // A nonce that was used before may have expired, even if the server does not say so.
-      if case .digest(_, let count) = way, count <= 1, !digest.isStale { return nil }
+      if case .digest(_, let count) = way, count <= 1, !mayBeUsed, !digest.isStale { return nil }
       return .digest(digest, count: 1)
     }
     let offersBasic = supported.contains { $0.scheme == .basic }

@@ -16,7 +16,7 @@ package final class CredentialSession: Sendable {
   }
 
   /// How a credential is sent to one origin.
-  enum Way {
+  enum Way: Hashable {
     case bearer
     case basic
     case digest(DigestTerms, count: UInt32)
@@ -212,6 +212,12 @@ extension CredentialSession {
       }
       return way
     }
+  }
+
+  /// Returns whether nobody has taken a way since it was returned, or has set another one.
+  func isLatest(_ way: Way?, for credential: Credential, to url: NormalizedURL) -> Bool {
+    let key = WayKey(origin: NormalizedURL.Origin(url), name: credential.name)
+    return state.withLock { $0.ways[key] == way }
   }
 
   /// Records the scheme of a 401 for a credential that has not been sent to the origin yet.

@@ -48,7 +48,10 @@ package struct LoginTransport: HTTPTransport {
       request, body, &login, head: { $0.head },
       discard: { await $0.body.end() }, failure: { $0 }
     ) { request, body throws(TransportError) in
-      try await transport.send(request, body: body, options: options, onInterim: onInterim)
+      var response = try await transport.send(
+        request, body: body, options: options, onInterim: onInterim)
+      response.user = request.fields.first(named: "Authorization")?.text
+      return response
     }
   }
 }

@@ -9,8 +9,8 @@ struct DownloadAttempt: Sendable {
   enum Outcome: Sendable {
     /// The body is complete, by its framing.
     case complete
-    /// The server has confirmed the existing file with this record.
-    case confirmed(DownloadRecord)
+    /// The server has confirmed the existing file with this record, for a user.
+    case confirmed(DownloadRecord, user: String?)
     /// The existing bytes cannot be used.
     case askForWhole
     case failed(DownloadError.Cause, retryAfter: Int64? = nil)
@@ -87,11 +87,15 @@ extension DownloadRun {
   ) async throws(DownloadError.Cause) -> TransportResponse {
     var request = request
     let transport = downloader.transport.sending(asked.credential, to: asked.request.url)
+    var users: Set<String?> = []
     for _ in 0...max(0, asked.maximumRedirects) {
-      let answer: TransportResponse
+      var answer: TransportResponse
       let next: HTTPRequest?
       do throws(TransportError) {
         answer = try await transport.send(request, options: asked.transport)
+        users.insert(answer.user)
+        // Different users of one chain are no user that a later request could name.
+        if users.count > 1 { answer.user = DownloadSelection.ofNoRequest }
         guard asked.maximumRedirects > 0 else { return answer }
         next = try Redirection.next(
           after: answer.head, to: request, nil,
@@ -123,7 +127,8 @@ extension DownloadRun {
       case .goOn(let end, let completeLength):
         guard var record else { break }
         record.length = completeLength
-        record.selection = downloader.selectionNow(of: asked, by: record.head)
+        record.selection = downloader.selection(
+          of: asked, by: record.head, sentBy: answer.user)
         var attempt = await receive(
           answer.body, part, record, decoder: nil, isResumable: true, end: end)
         attempt.wentOn = true
@@ -141,7 +146,7 @@ extension DownloadRun {
       }
       await answer.body.end()
       if let finished, head.status == 304 {
-        return DownloadAttempt(outcome: .confirmed(finished))
+        return DownloadAttempt(outcome: .confirmed(finished, user: answer.user))
       }
       let retryAfter = RetryAfter.seconds(head.fields, now: date)
       return DownloadAttempt(
@@ -159,7 +164,7 @@ extension DownloadRun {
     var record = DownloadRecord(
       file: place.targetName, url: asked.request.url.string, answeredBy: answer.url.string,
       head: answer.head, started: downloader.now)
-    record.selection = downloader.selectionNow(of: asked, by: record.head)
+    record.selection = downloader.selection(of: asked, by: record.head, sentBy: answer.user)
     let decoder = Self.decoder(&record.head)
     record.length = record.head.fields.contentLength
     let isDecoded = decoder != nil

@@ -71,7 +71,8 @@ extension DownloadRun {
 
   /// Keeps the file after the server has confirmed it.
   func confirm(
-    _ confirmed: DownloadRecord, _ place: DownloadPlace, _ part: PartFile, _ counts: inout Counts
+    _ confirmed: DownloadRecord, by user: String?, _ place: DownloadPlace, _ part: PartFile,
+    _ counts: inout Counts
   ) async throws(DownloadError) -> DownloadedFile {
     let now = downloader.now
     let (asked, downloader) = (asked, downloader)
@@ -80,7 +81,8 @@ extension DownloadRun {
         old.modified == confirmed.modified
       else { return nil }
       var record = old
-      record.selection = downloader.selectionNow(of: asked, by: record.head)
+      record.selection = downloader.selection(
+        of: asked, by: record.head, sentBy: user)
       record.expire(asked.expiry, from: now)
       if record != old { try place.save(record, .finished) }
       part.remove(of: record.url)

@@ -88,7 +88,8 @@ extension DownloadRun {
       if part.length > furthest { (furthest, retry) = (part.length, 0) }
       if isStopped { throw download.error(.cancelled) }
       switch attempt.outcome {
-      case .confirmed(let record): return try await confirm(record, place, part, &counts)
+      case .confirmed(let record, let user):
+        return try await confirm(record, by: user, place, part, &counts)
       case .complete: continue
       case .askForWhole: (counts.resumed, isPutTogether) = (0, false)
       case .failed(let cause, let retryAfter):

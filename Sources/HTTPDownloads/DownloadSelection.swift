@@ -47,16 +47,17 @@ extension Downloader {
       fields: concealed(head.fields, asked))
   }
 
-  /// Returns the requests that a file with the answer to this one may serve. The server may have asked
-  /// for a user meanwhile.
-  func selectionNow(of request: DownloadRequest, by head: HTTPResponseHead) -> DownloadSelection {
-    let user = options.user(request.request, request.credential)
+  /// Returns the requests that a file with an answer to this one may serve.
+  ///
+  /// - Parameter user: The user that the transport has logged in for the answer.
+  func selection(
+    of request: DownloadRequest, by head: HTTPResponseHead, sentBy user: String?
+  ) -> DownloadSelection {
+    guard options.recordsLogins else { return selection(of: request, by: head) }
     var request = request
-    let isCertain = request.user == nil || request.user == user
-    request.user = user
+    (request.user, request.credential) = (user, nil)
     var selection = selection(of: request, by: head)
-    // Nobody knows for which of the two the server has answered.
-    if !isCertain { selection.user = DownloadSelection.ofNoRequest }
+    if user == DownloadSelection.ofNoRequest { selection.user = DownloadSelection.ofNoRequest }
     return selection
   }
 

@@ -15,11 +15,13 @@ extension Downloader {
   /// Writes the record of a complete file that is about to take its name. Call it before the
   /// rename.
   ///
-  /// - Parameter written: The file's length and times.
+  /// - Parameters:
+  ///   - isUserKnown: Whether nobody can have logged in or out since the request was made.
+  ///   - written: The file's length and times.
   /// - Throws: ``DownloadError`` if the folder cannot be used.
   package func note(
     _ request: DownloadRequest, answeredBy url: NormalizedURL, head: HTTPResponseHead,
-    source: DownloadedFile.Source, written: WrittenFile
+    source: DownloadedFile.Source, isUserKnown: Bool, written: WrittenFile
   ) async throws(DownloadError) -> DownloadedFile {
     let run = DownloadRun(self, Download(request))
     let place = try await run.opened()
@@ -30,7 +32,8 @@ extension Downloader {
         file: place.targetName, url: request.request.url.string, answeredBy: url.string,
         head: head, started: Timestamp(nanoseconds: written.began))
       (record.ended, record.length) = (now, written.length)
-      record.selection = run.downloader.selectionNow(of: request, by: head)
+      record.selection = run.downloader.selection(of: request, by: head)
+      if !isUserKnown { record.selection.user = DownloadSelection.ofNoRequest }
       record.modified = written.modified
       record.replaced = place.ownTime(of: record.url)
       record.expire(

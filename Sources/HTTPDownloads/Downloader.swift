@@ -1,7 +1,6 @@
 import CacheFormat
 public import CacheSystem
-package import HTTPAuthentication
-package import HTTPSemantics
+import HTTPSemantics
 public import HTTPTransports
 
 /// How many downloads run at once, and how often they are retried.
@@ -28,9 +27,9 @@ public struct DownloaderOptions: Sendable {
   /// after the server has confirmed it.
   package var conceal: @Sendable ([UInt8]) -> [UInt8] = concealInProcess
 
-  /// Returns the name of the user that the transport would log in now for a request with a credential,
-  /// or `nil` if it knows none.
-  package var user: @Sendable (HTTPRequest, Credential?) -> String? = { _, _ in nil }
+  /// Whether the user of a file is the one that the transport has logged in; otherwise it is that of the
+  /// request.
+  package var recordsLogins = false
 
   /// Creates options.
   public init(

@@ -50,6 +50,10 @@ public struct TransportResponse: Sendable {
   /// The body, with the content coding that the head states. Releasing it ends the transfer.
   public let body: any TransportBody
 
+  /// The `Authorization` that was sent last, with the name of the credential in its place; `nil` for
+  /// none. Only a transport that logs in sets it.
+  package var user: String?
+
   /// Creates a response.
   public init(
     head: HTTPResponseHead, url: NormalizedURL, version: String = "1.1", body: any TransportBody

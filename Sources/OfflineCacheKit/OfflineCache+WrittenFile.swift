@@ -76,6 +76,7 @@ extension OfflineCache {
     // Errors are ignored: without a record the file exists and is downloaded again.
     return try? await downloader.note(
       wanted, answeredBy: answer.url, head: answer.head,
-      source: answer.source == .network ? .network : .store, written: written)
+      source: answer.source == .network ? .network : .store,
+      isUserKnown: client.loginState == wanted.loginState, written: written)
   }
 }

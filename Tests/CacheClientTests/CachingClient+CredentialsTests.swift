@@ -1,3 +1,4 @@
+import CacheSystem
 import ClientTesting
 import HTTPCaching
 import HTTPSemantics
@@ -162,6 +163,62 @@ struct CachingClientCredentialsTests {
         for try await status in group { #expect(status == 200) }
       }
     }
+    #expect(answers.challenges.count == 1)
+  }
+
+  @Test("a caller that is cancelled does not wait for the user's answer")
+  func cancelledQuestion() async throws {
+    let (asked, isAsked) = AsyncStream.makeStream(of: Void.self)
+    let answer = Gate()
+    let sandbox = try ClientSandbox(
+      ScriptedTransport { [origin = GuardedOrigin(.basic)] in .success(origin.answer($0)) },
+      ClientOptions(credentials: { _ in
+        isAsked.yield()
+        _ = await answer.pass()
+        return .use(Self.right)
+      }))
+    let task = Task { try await fetch(sandbox, request()).status }
+    for await _ in asked { break }
+    task.cancel()
+    do {
+      let status = try await task.value
+      Issue.record("it was answered with \(status)")
+    } catch let error as ClientError {
+      guard case .transport(let cause) = error.cause, cause.code == .cancelled else {
+        Issue.record("\(error)")
+        return
+      }
+    }
+    answer.open()
+  }
+
+  @Test("a password is not given up for a nonce that another request has used")
+  func usedNonce() async throws {
+    let origin = GuardedOrigin(.digest(.sha256, isSession: false), hasOneTimeNonces: true)
+    let answers = ScriptedProvider(.use(Self.right))
+    let sent = Lock(0)
+    let gate = Gate()
+    let transport = ScriptedTransport { request in
+      guard request.fields.contains("Authorization") else {
+        return .success(origin.answer(request))
+      }
+      let number = sent.withLock { sent in
+        sent += 1
+        return sent
+      }
+      if number == 2 { gate.open() }
+      guard number == 1 else { return .success(origin.answer(request)) }
+      // The second request uses the nonce of the first one, and comes before it.
+      var stranger = request
+      stranger.fields.removeAll(named: "Authorization")
+      var answer = origin.answer(stranger)
+      answer.headGate = gate
+      return .success(answer)
+    }
+    let sandbox = try ClientSandbox(transport, ClientOptions(credentials: answers.provider))
+    async let first = fetch(sandbox, request("/1")).status
+    async let second = fetch(sandbox, request("/2")).status
+    #expect(try await [first, second] == [200, 200])
     #expect(answers.challenges.count == 1)
   }
 

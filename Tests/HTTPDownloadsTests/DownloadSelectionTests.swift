@@ -2,6 +2,7 @@ import CacheSystem
 import ClientTesting
 import HTTPAuthentication
 import HTTPSemantics
+import HTTPTransports
 import Testing
 
 @testable import HTTPDownloads
@@ -106,26 +107,38 @@ struct DownloadSelectionTests {
     alice.user = "alice"
     var bob = request(nil)
     bob.credential = .password(user: "bob", password: "secret")
-    let user = Lock<String?>("alice")
-    func download(_ request: DownloadRequest) async throws -> DownloadedFile.Source {
-      var options = DownloaderOptions(maximumRetries: 0)
-      options.user = { _, _ in user.withLock { $0 } }
-      return try await Downloader(transport: server, options: options, clock: sandbox.clock)
-        .download(request).source
-    }
     _ = try await download(alice)
     #expect(try await download(alice) == .file)
-    user.withLock { $0 = nil }
     #expect(try await download(bob) == .confirmed)
     #expect(try await download(bob) == .file)
-    // The log-in has changed since the request was made: nobody knows whose file it is.
-    #expect(try await download(alice) == .confirmed)
-    for request in [alice, bob] { #expect(try await download(request) == .confirmed) }
-    // Somebody has logged in because the server asked.
-    user.withLock { $0 = "alice" }
-    #expect(try await download(request(nil)) == .confirmed)
+  }
+
+  @Test func `the user that the transport has logged in counts`() async throws {
+    let logged = LoggingIn(server)
+    func download(_ request: DownloadRequest) async throws -> DownloadedFile.Source {
+      var options = DownloaderOptions(maximumRetries: 0)
+      options.recordsLogins = true
+      return try await Downloader(transport: logged, options: options, clock: sandbox.clock)
+        .download(request).source
+    }
+    var alice = request(nil)
+    alice.user = "alice"
+    // The server asks, and somebody logs in.
+    logged.user.withLock { $0 = "alice" }
+    _ = try await download(request(nil))
     #expect(try await download(alice) == .file)
     #expect(try await download(request(nil)) == .confirmed)
+    // Another user has logged in before it was sent.
+    logged.user.withLock { $0 = "bob" }
+    #expect(try await download(alice) == .file)
+    alice.reuse = .never
+    _ = try await download(alice)
+    alice.reuse = .unexpired
+    #expect(try await download(alice) == .confirmed)
+    // Nobody, by a log-out.
+    logged.user.withLock { $0 = nil }
+    #expect(try await download(alice) == .confirmed)
+    #expect(try await download(request(nil)) == .file)
   }
 
   @Test func `a record has no secret, and is of use with its key only`() async throws {
@@ -144,5 +157,23 @@ struct DownloadSelectionTests {
     #expect(record.contains("download-user") && !record.contains("a-secret-token"))
     #expect(try await download(1) == .file)
     #expect(try await download(2) == .confirmed)
+  }
+}
+
+/// Reports a user, as a transport does that logs in.
+private final class LoggingIn: HTTPTransport {
+  let user = Lock<String?>(nil)
+  private let transport: any HTTPTransport
+
+  init(_ transport: any HTTPTransport) { self.transport = transport }
+
+  func send(
+    _ request: HTTPRequest, body: RequestBody?, options: TransportOptions,
+    onInterim: @escaping @Sendable (HTTPResponseHead) -> Void
+  ) async throws(TransportError) -> TransportResponse {
+    var response = try await transport.send(
+      request, body: body, options: options, onInterim: onInterim)
+    response.user = user.withLock { $0 }
+    return response
   }
 }
