@@ -13,7 +13,8 @@ enum FetchCommand {
     help: "Also fetch the URLs in a file, one a line; - is standard input")
   private static let folder = Option(
     "output-dir", .path.named("DIR"),
-    help: "Write each body below a folder, as scheme/host/path, percent-escapes decoded; where a "
+    help:
+      "Write each body below a folder, as scheme/host/path, percent-escapes but that of / decoded; where a "
       + "page and a folder have the same name, the second one gets a % after it")
   private static let offline = Flag(
     "offline",
@@ -54,6 +55,10 @@ enum FetchCommand {
     try check(invocation)
     let addresses = try AddressList.all(invocation[urls], invocation[list])
     if addresses.isEmpty {
+      if let list = invocation[list] {
+        printMessage("offlinecache: \(list): it has no URL")
+        return .success
+      }
       throw invocation.usageError(
         "there is nothing to fetch", remedy: "give a URL, or --urls-from FILE")
     }

@@ -28,7 +28,13 @@ enum LimitCommand {
       [bytes, entries, entryBytes, pinned].contains { invocation[$0] != nil }
       || invocation[free] != nil || invocation[accounting] != nil
     return try withStore(invocation, isChange ? .fill : .read) { store in
-      if isChange { try store.setLimits(changed(store.limits, by: invocation)) }
+      if isChange {
+        let before = store.statistics.evictions
+        try store.setLimits(changed(store.limits, by: invocation))
+        store.waitUntilIdle()
+        let evicted = store.statistics.evictions - before
+        if evicted > 0 { Report.done("evicted", Int(clamping: evicted)) }
+      }
       try print(store.limits, invocation)
       return .success
     }

@@ -34,8 +34,9 @@ enum ServeCommand {
     "shared", help: "Cache for many users: responses for one user are not stored")
   static let setCookie = Option(
     "set-cookie", ValueKind<CacheRules.SetCookie>.choice, default: .drop,
-    help: "With --shared: drop stores no Set-Cookie and keeps answers to requests with Cookie or "
-      + "Authorization from others once they are stale; keep follows the letter of RFC 9111")
+    help:
+      "With --shared: drop never stores Set-Cookie, and serves no stale answer to a request with "
+      + "Cookie or Authorization; keep follows the letter of RFC 9111")
   private static let isPrivate = Flag("private", help: "Cache for one user; this is the default")
   static let offline = Flag(
     "offline",
