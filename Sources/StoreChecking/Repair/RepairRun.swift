@@ -14,7 +14,7 @@ struct RepairRun {
 
   /// Repairs the store.
   ///
-  /// - Returns: the sizes that the first pass has counted, and the findings of all passes.
+  /// - Returns: the sizes that the last pass has counted, and the findings of all passes.
   func perform() throws(CheckError) -> CheckReport {
     let told = ToldFindings(observer)
     let hashed = HashedFiles(keepsAll: true)
@@ -28,6 +28,8 @@ struct RepairRun {
       let last = try CheckRun(checker, options, told, hashed).perform()
       told.endPass()
       report.partialCause = last.partialCause
+      (report.entries, report.unsettled, report.files) = (last.entries, last.unsettled, last.files)
+      (report.bodyBytes, report.journalBytes) = (last.bodyBytes, last.journalBytes)
       report.storeID = report.storeID ?? last.storeID
       if !told.hasRepaired { break }
     }
