@@ -170,6 +170,7 @@ final class ProtocolLoad: Sendable {
   /// Delivers a response, or what the client has to know of it first. Called on the loading queue.
   func finish(_ fetched: Fetched) {
     #if canImport(Darwin)
+      guard !isOver, unsafe target.isWaiting else { return }
       if redirect(fetched) || askForCredential(fetched) { return }
     #endif
     deliver(fetched)
