@@ -6,8 +6,9 @@ internal import Synchronization
 extension Store {
   /// Changes the metadata of an entry.
   ///
-  /// - Parameter change: Called without a lock, so it may use the store. It is called again, with what is
-  ///   stored then, if others have changed the entry meanwhile, or for want of room.
+  /// `change` is called without a lock, so it may use the store. It is called again, with what is
+  /// stored then, if others have changed the entry meanwhile, or for want of room.
+  ///
   /// - Returns: false if there is no such entry.
   /// - Throws: `metadataTooLarge`, `readOnly`, `noSpace`, `closed`, `inputOutput`, also if others change
   ///   the entry a thousand times meanwhile. Then nothing has changed.
