@@ -97,6 +97,20 @@ import ToolTesting
     #expect(upload.text == "secret of POST")
   }
 
+  @Test func `a downloaded file is used until it expires, by its user alone`() throws {
+    let url = origin.url("/page").absoluteString
+    func download(_ user: String) throws -> Int32 {
+      try run(
+        "download", url, "-o", "\(tool.folder)/files", "--expires", "1h", "--user", user
+      ).status
+    }
+    for _ in 0..<3 { #expect(try download(user) == 0) }
+    // The second one is that with the password.
+    #expect(origin.requests.count == 2)
+    _ = try download(user.replacing("alice", with: "bob"))
+    #expect(origin.requests.count > 2)
+  }
+
   @Test(arguments: [
     ("alice", "give a user and a host such as alice@example.org"),
     ("@host", "give a user and a host such as alice@example.org"),
