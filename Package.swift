@@ -280,8 +280,8 @@ let package = Package(
     tests(
       "StoreMigration",
       [
-        "StoreMigration", "HTTPCaching", "HTTPSemantics", "CacheStore", "CacheFormat",
-        "CacheSystem",
+        "StoreMigration", "SimulatedFiles", "HTTPCaching", "HTTPSemantics", "CacheStore",
+        "CacheFormat", "CacheSystem",
       ]),
     tests(
       "LocalizedErrors",

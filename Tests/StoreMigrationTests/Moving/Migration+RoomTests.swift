@@ -1,7 +1,9 @@
 import CacheFormat
 import CacheStore
 import Foundation
+import SimulatedFiles
 import StoreMigration
+import Synchronization
 import TestSupport
 import Testing
 
@@ -154,6 +156,46 @@ struct MigrationRoomTests {
       #expect(counts.converted == (round == 0 ? 1 : 0))
       #expect(held.count == 40)
     }
+  }
+
+  @Test func `a newer response that is stored while a long body is read stays`() throws {
+    let sandbox = try SourceSandbox()
+    let target = sandbox.path + "/store"
+    try Store(at: target).close()
+    func database(_ name: String, _ bytes: Int, _ time: Int) throws -> String {
+      try sandbox.database(
+        name,
+        HostileSourcesTests.manifest + "INSERT INTO manifest VALUES('https://h/1', NULL, NULL, "
+          + "randomblob(\(bytes)), \(time), \(time), NULL)")
+    }
+    let old = try database("old", 3_000_000, 1_600_000_000)
+    let new = try database("new", 100, 1_700_000_000)
+    let files = FaultyFiles()
+    let isMoved = Atomic(false)
+    let plain = sandbox.options
+    var options = plain
+    options.fileSystem = files
+    // On another thread, as another program would.
+    files.faults.set { call in
+      guard call.kind == .write, !isMoved.exchange(true, ordering: .relaxed) else { return nil }
+      let done = DispatchSemaphore(value: 0)
+      Thread.detachNewThread {
+        let other = try? Migration(from: new, to: target, options: plain)
+        try? other?.run { _ in }
+        other?.store?.close()
+        #expect(other?.counts.converted == 1)
+        done.signal()
+      }
+      done.wait()
+      return nil
+    }
+    let migration = try Migration(from: old, to: target, options: options)
+    try migration.run { _ in }
+    migration.store?.close()
+    #expect(isMoved.load(ordering: .relaxed) && migration.counts.converted == 0)
+    let store = try Store(at: target)
+    #expect(store.entries().map(\.length) == [100])
+    store.close()
   }
 
   @Test func `an entry that is too large for the store keeps none behind`() throws {
