@@ -8,7 +8,8 @@ enum StatsCommand {
     "stats", summary: "Prints the number of entries and the space that the store uses",
     discussion: [
       "'shared' is the space saved because equal bodies are stored once for several keys.",
-      "'charged' is what counts against the limit: with room that is reserved for the journal.",
+      "'charged' counts against the limit: the size on disk, and room that is kept free for the "
+        + "journal, up to a quarter of the limit.",
       "'tier' rows are sums over the commands fetch, serve and remote push that have ended; the "
         + "status page of a proxy has the present numbers.",
       "'only in the journal' counts new small entries, whose files are written within seconds.",
@@ -36,7 +37,7 @@ enum StatsCommand {
       ("logical_bytes", .count(statistics.logicalBytes)),
       ("shared_bytes", .count(statistics.sharedBytes)),
       ("allocated_bytes", .count(statistics.allocatedBytes)),
-      ("charged_bytes", .count(statistics.chargedBytes)),
+      ("charged_bytes", .count(store.limits.bytes.map { _ in statistics.chargedBytes })),
       ("journal_bytes", .count(statistics.journalBytes)),
       ("unsettled_entries", .count(statistics.unsettledEntries)),
       ("pinned_entries", .count(statistics.pinnedEntries)),
