@@ -1,11 +1,14 @@
 /// The description of one entry; each property is decoded only when it is read.
 ///
 /// It keeps the bytes of the entry's record, so a hit returns it without decoding anything.
-public struct EntryInfo: Sendable {
+public struct EntryInfo: Sendable, CustomStringConvertible {
   private let record: PutRecord
 
   /// The time of the last access; may be later than the one in the record.
   public let accessed: Timestamp
+
+  /// The key and the length.
+  public var description: String { "\(key), \(length) bytes" }
 
   /// Creates the description of an entry from its record.
   package init(record: PutRecord, accessed: Timestamp) {

@@ -14,13 +14,16 @@ public enum Lookup: Sendable {
 }
 
 /// An entry with its whole body.
-public struct Entry: Sendable {
+public struct Entry: Sendable, CustomStringConvertible {
   /// Key, variant, times and metadata.
   public let info: EntryInfo
   /// The body as it was stored. Its length and digest have been checked.
   public let body: [UInt8]
   /// The place that the body was read from.
   public let source: EntrySource
+
+  /// The key, the length, and the place that the body was read from.
+  public var description: String { "\(info), \(source)" }
 }
 
 /// The facts about one variant of a key that the index has.

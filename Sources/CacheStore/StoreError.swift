@@ -3,9 +3,11 @@ package import CacheSystem
 /// An error of a store, with the path, the cause and a remedy.
 public struct StoreError: Error, Sendable, Hashable, CustomStringConvertible {
   /// A kind of error; later versions may have more.
-  public struct Code: RawRepresentable, Sendable, Hashable {
+  public struct Code: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
     /// The name of the kind.
     public var rawValue: String
+    /// The name of the kind.
+    public var description: String { rawValue }
     /// Creates a kind from its name.
     public init(rawValue: String) { self.rawValue = rawValue }
 

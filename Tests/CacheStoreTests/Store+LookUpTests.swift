@@ -25,6 +25,17 @@ import Testing
     #expect(store.statistics.misses == 3)
   }
 
+  @Test func `what is printed of an entry is short`() throws {
+    let store = try sandbox.open()
+    try store.put([UInt8](repeating: 7, count: 300_000), for: "page/1")
+    let found = store.lookUp("page/1")
+    #expect(found.entry.map { "\($0)" } == "page/1, 300000 bytes, disk")
+    #expect(store.info(for: "page/1").map { "\($0)" } == "page/1, 300000 bytes")
+    #expect("\(found)" == "hit(page/1, 300000 bytes, disk)")
+    let error = #expect(throws: StoreError.self) { try store.put([1], for: "") }
+    #expect(error.map { "\($0.code)" } == error?.code.rawValue)
+  }
+
   @Test func `asking without reading is no access`() throws {
     let clock = SteppingClock()
     let store = try sandbox.open(Options(clock: clock))
