@@ -1,6 +1,5 @@
 import CacheClient
 public import Foundation
-import HTTPTransports
 
 #if canImport(FoundationNetworking)
   public import FoundationNetworking
@@ -95,8 +94,7 @@ final class BodyPieces: Sendable {
     do throws(ClientError) {
       if Task.isCancelled {
         body.cancel()
-        let text = url.absoluteString
-        throw ClientError(.transport(TransportError(.cancelled, url: text)), url: text)
+        throw .cancelled(url.absoluteString)
       }
       return try await body.next()
     } catch {

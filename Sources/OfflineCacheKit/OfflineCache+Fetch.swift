@@ -138,7 +138,7 @@ extension OfflineCache {
     _ use: nonisolated(nonsending) (ClientResponse) async throws(ClientError) -> R
   ) async throws(URLError) -> (R, OfflineURLResponse) {
     do throws(ClientError) {
-      if Task.isCancelled { throw cancelled(asked) }
+      if Task.isCancelled { throw .cancelled(asked.request.url.string) }
       do throws(ClientError) {
         let (response, standIn) = try await fetch(asked)
         return try await finish(asked, response, standIn: standIn, use)
@@ -258,12 +258,14 @@ extension OfflineCache {
     return ClientError(.transport(TransportError(code, url: url, detail: detail)), url: url)
   }
 
-  func cancelled(_ asked: AskedRequest) -> ClientError {
-    let url = asked.request.url.string
-    return ClientError(.transport(TransportError(.cancelled, url: url)), url: url)
-  }
-
   func failure(_ error: ClientError, _ asked: AskedRequest) -> URLError {
     URLError(error, url: asked.url, isOffline: asked.options.policy == .offline)
+  }
+}
+
+extension ClientError {
+  /// Makes the error of a request whose task was cancelled.
+  static func cancelled(_ url: String) -> ClientError {
+    ClientError(.transport(TransportError(.cancelled, url: url)), url: url)
   }
 }
