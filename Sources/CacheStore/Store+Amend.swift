@@ -74,7 +74,7 @@ extension Store {
     _ key: ByteString, _ variant: UInt64, _ hash: KeyHash,
     _ change: (inout EntryMetadata, inout Bool) -> Void
   ) throws(StoreError) -> Bool {
-    // Each attempt that fails means that somebody else has changed the entry.
+    // An attempt fails if others have changed the entry meanwhile, or if it has to be settled first.
     for _ in 0..<Self.maximumAmendments {
       let session = try catalog.ownSession()
       guard let located = catalog.locate(hash, variant) else { return false }

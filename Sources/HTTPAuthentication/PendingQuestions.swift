@@ -27,7 +27,7 @@ final class PendingQuestions: Sendable {
         return (promise, true)
       }
       guard !isMine else {
-        // In a task of its own, because whoever asks may wait for a user, and this caller be cancelled.
+        // A task of its own asks. It may have to wait for a user, and a cancelled caller must not.
         let own = Promise<CredentialAnswer>()
         let task = Task {
           let answer = await ask()
