@@ -22,6 +22,16 @@ struct CachingClientCredentialsTests {
       ClientOptions(credentials: answers?.provider))
   }
 
+  /// Fetches many pages at once, and expects that all are there.
+  private func expectAll(_ count: Int, below path: String, of sandbox: ClientSandbox) async throws {
+    try await withThrowingTaskGroup(of: Int.self) { group in
+      for number in 0..<count {
+        group.addTask { try await fetch(sandbox, request("\(path)\(number)")).status }
+      }
+      for try await status in group { #expect(status == 200) }
+    }
+  }
+
   /// Returns status and text of an answer.
   private func fetch(
     _ sandbox: ClientSandbox, _ request: HTTPRequest, _ options: FetchOptions = FetchOptions(),
@@ -156,12 +166,7 @@ struct CachingClientCredentialsTests {
     }
     let sandbox = try ClientSandbox(transport, ClientOptions(credentials: answers.provider))
     for round in 0..<5 {
-      try await withThrowingTaskGroup(of: Int.self) { group in
-        for number in 0..<20 {
-          group.addTask { try await fetch(sandbox, request("/\(round)/\(number)")).status }
-        }
-        for try await status in group { #expect(status == 200) }
-      }
+      try await expectAll(20, below: "/\(round)/", of: sandbox)
     }
     #expect(answers.challenges.count == 1)
   }
@@ -235,12 +240,7 @@ struct CachingClientCredentialsTests {
   func manyAtOnce() async throws {
     let answers = ScriptedProvider(.use(Self.right))
     let sandbox = try sandbox(GuardedOrigin(.basic), answers)
-    try await withThrowingTaskGroup(of: Int.self) { group in
-      for number in 0..<50 {
-        group.addTask { try await fetch(sandbox, request("/x/\(number)")).status }
-      }
-      for try await status in group { #expect(status == 200) }
-    }
+    try await expectAll(50, below: "/x/", of: sandbox)
     #expect(answers.challenges.count == 1)
   }
 
