@@ -30,8 +30,9 @@ enum Declarations {
         + "the default without --repair. A body with changed bytes and the right length is found by "
         + "a deep check only, which reads everything; it is the default with --repair.",
       "'--repair safe' loses nothing. It repairs the journal, links, leftovers, counts and modes, and "
-        + "restores bodies of which there is another copy. '--repair all' also moves damaged entries and foreign files to the folder "
-        + "quarantine of the store, with a note; it deletes none of them.",
+        + "restores bodies of which there is another copy. '--repair all' also moves damaged "
+        + "entries and foreign files to the folder quarantine of the store, with a note; it "
+        + "deletes none of them.",
       "Results go to standard output, messages and progress to standard error. Docs/Fsck.md has all "
         + "kinds of findings and the names in the JSON.",
     ],

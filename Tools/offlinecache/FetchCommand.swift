@@ -14,8 +14,8 @@ enum FetchCommand {
   private static let folder = Option(
     "output-dir", .path.named("DIR"),
     help:
-      "Write each body below a folder, as scheme/host/path, percent-escapes but that of / decoded; where a "
-      + "page and a folder have the same name, the second one gets a % after it")
+      "Write each body below a folder, as scheme/host/path, percent-escapes but that of / "
+      + "decoded; where a page and a folder have the same name, the second one gets a % after it")
   private static let offline = Flag(
     "offline",
     help: "Use the store alone, never the network; with --remote, look missing responses up there")
