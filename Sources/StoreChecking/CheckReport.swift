@@ -6,11 +6,15 @@ public struct CheckReport: Sendable, Hashable {
     public var found: Int
     /// The number of those that were repaired.
     public var repaired: Int
+    /// The number of entries that the repairs took out of the store, because nothing could restore
+    /// them.
+    public var lostEntries: Int
 
     /// Creates a count.
-    package init(found: Int = 0, repaired: Int = 0) {
+    package init(found: Int = 0, repaired: Int = 0, lostEntries: Int = 0) {
       self.found = found
       self.repaired = repaired
+      self.lostEntries = lostEntries
     }
   }
 
@@ -40,6 +44,9 @@ public struct CheckReport: Sendable, Hashable {
   public var repaired: Int { findings.repaired }
   /// The number of findings that are still wrong.
   public var left: Int { findings.left }
+  /// The number of entries that the repairs took out of the store, because nothing could restore
+  /// them. What was left of them is in the quarantine.
+  public var lostEntries: Int { findings.lostEntries }
 }
 
 // Sums of the findings that count as problems: notes that no repair can clear do not.
@@ -50,6 +57,8 @@ extension [FindingKind: CheckReport.Count] {
   package var repaired: Int { sum(\.repaired) }
   /// The number of findings that are still wrong.
   package var left: Int { found - repaired }
+  /// The number of entries that the repairs took out of the store.
+  package var lostEntries: Int { sum(\.lostEntries) }
 
   private func sum(_ count: (CheckReport.Count) -> Int) -> Int {
     reduce(0) { $0 + ($1.key.facts.isWrong ? count($1.value) : 0) }
@@ -58,7 +67,13 @@ extension [FindingKind: CheckReport.Count] {
   /// Counts a finding.
   package mutating func add(_ finding: Finding) {
     self[finding.kind, default: .init()].found += 1
-    if finding.outcome == .repaired { self[finding.kind]?.repaired += 1 }
+    if finding.outcome == .repaired { addRepair(of: finding) }
+  }
+
+  /// Counts the repair of a finding that was counted before.
+  package mutating func addRepair(of finding: Finding) {
+    self[finding.kind]?.repaired += 1
+    self[finding.kind]?.lostEntries += finding.lostEntries
   }
 }
 

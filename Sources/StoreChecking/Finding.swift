@@ -20,16 +20,20 @@ public struct Finding: Sendable, Hashable {
   public var detail: String
   /// The outcome of a repair.
   public var outcome: Outcome
+  /// The number of entries that the repair took out of the store, because nothing could restore
+  /// them. Variants of a key may have one body.
+  public var lostEntries: Int
 
   /// Creates a finding.
   package init(
     _ kind: FindingKind, path: [UInt8], key: [UInt8]? = nil, detail: String,
-    outcome: Outcome = .left
+    outcome: Outcome = .left, lostEntries: Int = 0
   ) {
     self.kind = kind
     self.path = path
     self.key = key
     self.detail = detail
     self.outcome = outcome
+    self.lostEntries = lostEntries
   }
 }

@@ -39,6 +39,27 @@ private struct AheadClock: WallClock {
     #expect(deep.text.contains("\ndamage body-wrong: ") || deep.text.hasPrefix("damage body-wrong"))
     #expect(deep.text.contains("(key k"))
     #expect(deep.text.contains("1 finding, 0 repaired, 1 left"))
+
+    let repair = try tool.check(["--deep", "--repair", "all", tool.store])
+    #expect(repair.text.contains("): the entry is lost\n"))
+    #expect(repair.text.contains("1 entry was lost: nothing could restore it."))
+  }
+
+  @Test func `an entry whose body in the journal has changed is named, and lost`() throws {
+    let tool = ToolRun()
+    let store = try Store(at: tool.store, options: Options(settling: .within(seconds: 3600)))
+    try store.put(Array(repeating: 0x61, count: 3000), for: "kept")
+    try store.put(Array(repeating: 0x62, count: 3000), for: "changed")
+    // As if the process were killed.
+    try tool.shell("cp -a \"$0\" \"$0\"-copy; sed -i s/bbbb/bbxb/ \"$0\"-copy/journal/00000001.log")
+    store.close()
+    let copy = tool.store + "-copy"
+    let repair = try tool.check(["--deep", "--repair", "all", "--json", copy])
+    #expect(repair.text.contains("\"kind\":\"body-wrong\""))
+    #expect(repair.text.contains("\"key\":\"changed\""))
+    #expect(repair.text.contains("\"outcome\":\"repaired\",\"lost_entries\":1"))
+    #expect(repair.text.contains("\"lost_entries\":1"))
+    #expect(try tool.check(["--deep", copy]).status == 0)
   }
 
   @Test func `a whole store of another mode or a wrong clock is clean`() throws {
@@ -103,7 +124,9 @@ private struct AheadClock: WallClock {
         "{\"type\":\"finding\",\"store\":\"\(tool.store)\",\"kind\":\"foreign-file\","
           + "\"severity\":\"note\",\"path\":\"entries/a\\u001b[2J\u{FFFD}\","
           + "\"path_hex\":\"656e74726965732f611b5b324aff\",\"key\":null,"))
-    #expect(result.lines[0].hasSuffix("\"outcome\":\"left\",\"repaired_by\":\"all\"}"))
+    #expect(
+      result.lines[0].hasSuffix(
+        "\"outcome\":\"left\",\"lost_entries\":0,\"repaired_by\":\"all\"}"))
     #expect(result.lines[1].hasPrefix("{\"type\":\"summary\",\"store\":\"\(tool.store)\","))
     for member in [
       "\"depth\":\"quick\"", "\"repair\":null", "\"result\":\"left\"", "\"status\":4",

@@ -26,6 +26,13 @@ struct Advice {
       }
     }
     var lines: [String] = []
+    let lost = verdict.tally.lostEntries
+    if lost > 0 {
+      lines.append(
+        "\(lost) \(lost == 1 ? "entry was" : "entries were") lost: nothing could restore "
+          + "\(lost == 1 ? "it" : "them"). What was left is in the folder 'quarantine' of the store."
+      )
+    }
     if owner > 0 {
       lines.append(
         "\(owner) \(owner == 1 ? "belongs" : "belong") to another user: only that user, or root, can "

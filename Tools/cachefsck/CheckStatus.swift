@@ -32,6 +32,7 @@ extension Tally {
   mutating func add(_ kind: FindingKind, _ more: CheckReport.Count) {
     self[kind, default: .init()].found += more.found
     self[kind, default: .init()].repaired += more.repaired
+    self[kind, default: .init()].lostEntries += more.lostEntries
   }
 
   /// Adds another tally.

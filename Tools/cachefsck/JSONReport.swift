@@ -25,6 +25,7 @@ struct JSONReport: Sendable {
     members += finding.key.map { Self.text("key", $0) } ?? [("key", .null)]
     members.append(("detail", .string(finding.detail)))
     members += outcome(finding)
+    members.append(("lost_entries", .count(finding.lostEntries)))
     members.append(("repaired_by", .text(facts.repairedBy?.rawValue)))
     try write(members)
   }
@@ -49,7 +50,8 @@ struct JSONReport: Sendable {
       ("repair", .text(request.repair?.rawValue)), ("dry_run", .bool(request.isDryRun)),
       ("result", .string(verdict.word)), ("status", .count(verdict.status.rawValue)),
       ("found", .count(verdict.tally.found)), ("repaired", .count(verdict.tally.repaired)),
-      ("left", .count(verdict.tally.left)), ("findings", findings(verdict.tally)),
+      ("left", .count(verdict.tally.left)),
+      ("lost_entries", .count(verdict.tally.lostEntries)), ("findings", findings(verdict.tally)),
       ("entries", .count(report?.entries)), ("unsettled", .count(report?.unsettled)),
       ("files", .count(report?.files)),
       ("body_bytes", .count(report?.bodyBytes)), ("read_bytes", .count(report?.readBytes)),

@@ -32,7 +32,7 @@ struct ResumeState: Sendable, Hashable {
     ]
     for kind in FindingKind.allCases {
       guard let count = tally[kind] else { continue }
-      lines.append("found \(kind.rawValue) \(count.found) \(count.repaired)")
+      lines.append("found \(kind.rawValue) \(count.found) \(count.repaired) \(count.lostEntries)")
     }
     // A truncated file has no `end` line.
     return Array((lines + ["end"]).map { $0 + "\n" }.joined().utf8)
@@ -76,11 +76,12 @@ struct ResumeState: Sendable, Hashable {
     tally = [:]
     for line in lines[8..<(lines.count - 2)] {
       let words = line.split(separator: " ")
-      guard words.count == 4, words[0] == "found",
+      guard words.count == 5, words[0] == "found",
         let kind = FindingKind(rawValue: String(words[1])), let found = Int(words[2]),
-        let repaired = Int(words[3]), repaired >= 0, repaired <= found, found < 1 << 48
+        let repaired = Int(words[3]), repaired >= 0, repaired <= found, found < 1 << 48,
+        let lost = Int(words[4]), (0...repaired).contains(lost)
       else { return nil }
-      tally.add(kind, .init(found: found, repaired: repaired))
+      tally.add(kind, .init(found: found, repaired: repaired, lostEntries: lost))
     }
   }
 

@@ -64,7 +64,7 @@ struct TextReport {
       line += " (key \(terminalSafe(Array(key.prefix(Self.keyBytes))))\(end))"
     }
     switch finding.outcome {
-    case .repaired: line += ": repaired"
+    case .repaired: line += finding.lostEntries > 0 ? ": the entry is lost" : ": repaired"
     case .failed(let cause): line += ": not repaired: \(terminalSafe(cause))"
     case .left:
       guard let level = verdict.request.repair else { break }

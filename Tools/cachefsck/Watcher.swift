@@ -106,7 +106,10 @@ final class Watcher: CheckObserver {
   private static func kept(_ state: State, _ shards: Set<UInt8>) -> Tally {
     var kept: Tally = [:]
     for (kind, count) in state.tally where count.repaired > 0 {
-      kept.add(kind, .init(found: count.repaired, repaired: count.repaired))
+      kept.add(
+        kind,
+        .init(
+          found: count.repaired, repaired: count.repaired, lostEntries: count.lostEntries))
     }
     for shard in shards {
       for (kind, count) in state.tallies[shard] ?? [:] {

@@ -98,15 +98,18 @@ extension Catalog {
   }
 
   /// Calls `body` with each entry that only the journal has, and whether its body there is intact.
+  /// The key is known if the bodies are read and the rest of the record is whole.
   ///
   /// - Parameter isDeep: whether the bodies are read. Otherwise they count as intact.
   /// - Complexity: O(entries), and the bytes of those in the log.
-  package func forEachLogged(isDeep: Bool, _ body: (Slot, _ isIntact: Bool) -> Void) {
+  package func forEachLogged(
+    isDeep: Bool, _ body: (Slot, _ key: [UInt8]?, _ isIntact: Bool) -> Void
+  ) {
     forEachUnsettled { place in
-      if !isDeep { return body(place.slot, true) }
+      if !isDeep { return body(place.slot, nil, true) }
       let whole = place.segment.flatMap { try? readWhole(place, in: $0) }
       if whole?.body == nil, !isCurrent(place) { return }
-      body(place.slot, whole?.body != nil)
+      body(place.slot, whole?.record.key.bytes, whole?.body != nil)
     }
   }
 

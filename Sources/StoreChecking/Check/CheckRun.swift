@@ -347,16 +347,18 @@ final class CheckRun: Sendable {
     guard let catalog = store.catalog else { return }
     var count = 0
     let isDeep = options.depth == .deep
-    catalog.forEachLogged(isDeep: isDeep) { slot, isIntact in
+    catalog.forEachLogged(isDeep: isDeep) { slot, key, isIntact in
       count += 1
       if isIntact { return }
       let suspicion = Suspicion(
         .bodyWrong, path: Array("journal/".utf8) + Layout.segment(slot.segment).bytes,
-        name: Layout.segment(slot.segment), variant: slot.variant,
+        name: Layout.segment(slot.segment), variant: slot.variant, key: key,
         "byte \(slot.offset): the body is not what was stored")
       guard let mender else { return reporter.tell(suspicion.finding()) }
       let attempt = mender.mendLogged(slot, suspicion)
-      reporter.tell(suspicion.finding(outcome(attempt, isLeft: attempt != .done)))
+      reporter.tell(
+        suspicion.finding(
+          outcome(attempt, isLeft: attempt != .done), lostEntries: attempt == .done ? 1 : 0))
     }
     reporter.change { report in
       report.unsettled = count

@@ -183,29 +183,39 @@ final class ShardCheck {
 
   /// Repairs a key, examines it again, and repeats this as long as it shows new suspicions.
   private func mend(
-    _ suspicions: [Suspicion], _ scene: KeyScene, _ mender: Mender, in shard: borrowing Shard
+    _ suspicions: [Suspicion], _ before: KeyScene, _ mender: Mender, in shard: borrowing Shard
   ) -> [Finding] {
-    var (left, scene) = (suspicions, scene)
+    var (left, scene) = (suspicions, before)
     var all: [(suspicion: Suspicion, attempt: MendAttempt)] = []
     for _ in 0..<CheckLimits.rounds {
-      let before = left
+      let known = left
       for (suspicion, attempt) in zip(left, mender.mend(left, of: scene, in: shard)) {
-        if let known = all.firstIndex(where: { $0.suspicion.isSame(as: suspicion) }) {
-          all[known].attempt = attempt
+        if let place = all.firstIndex(where: { $0.suspicion.isSame(as: suspicion) }) {
+          all[place].attempt = attempt
         } else {
           all.append((suspicion, attempt))
         }
       }
       scene = read(scene.hash, in: shard)
       left = Examination.examine(scene, run.context)
-      if left.allSatisfy({ one in before.contains { $0.isSame(as: one) } }) { break }
+      if left.allSatisfy({ one in known.contains { $0.isSame(as: one) } }) { break }
     }
     for suspicion in left where !all.contains(where: { $0.suspicion.isSame(as: suspicion) }) {
       all.append((suspicion, .none))
     }
+    var lost = before.slots.filter { slot in
+      !scene.slots.contains { $0.variant == slot.variant }
+    }
     return all.map { suspicion, attempt in
-      suspicion.finding(
-        outcome(attempt, isLeft: left.contains { $0.isSame(as: suspicion) }))
+      let outcome = outcome(attempt, isLeft: left.contains { $0.isSame(as: suspicion) })
+      guard outcome == .repaired, suspicion.kind.facts.losesData,
+        let slot = lost.first(where: { $0.variant == suspicion.variant })
+      else { return suspicion.finding(outcome) }
+      let count = lost.count
+      // A body of several variants has one finding.
+      let isOfBody = suspicion.name?.bytes == Layout.body(slot.digest).bytes
+      lost.removeAll { $0.variant == slot.variant || isOfBody && $0.digest == slot.digest }
+      return suspicion.finding(outcome, lostEntries: count - lost.count)
     }
   }
 

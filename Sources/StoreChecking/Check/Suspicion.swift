@@ -28,8 +28,10 @@ struct Suspicion: Sendable {
   }
 
   /// Returns the finding for the suspicion.
-  func finding(_ outcome: Finding.Outcome = .left) -> Finding {
-    Finding(kind, path: path, key: key, detail: detail, outcome: outcome)
+  func finding(_ outcome: Finding.Outcome = .left, lostEntries: Int = 0) -> Finding {
+    Finding(
+      kind, path: path, key: key, detail: detail, outcome: outcome,
+      lostEntries: lostEntries)
   }
 
   /// Returns whether both have the same kind and path.

@@ -94,7 +94,7 @@ private final class ToldFindings: CheckObserver {
     if state.pass > 1, state.left[name] != nil {
       if isRepaired {
         state.left[name] = nil
-        state.counts[finding.kind]?.repaired += 1
+        state.counts.addRepair(of: finding)
       }
       return false
     }

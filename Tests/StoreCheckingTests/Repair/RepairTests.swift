@@ -304,7 +304,9 @@ private func hex(_ number: Int) -> String {
       if level == .all || damage.level == .safe {
         #expect(repaired.unrepaired == [], "\(level)")
         #expect(again.findings == [], "\(level)")
-        #expect(try sandbox.kept(model).isSuperset(of: survivors), "\(level)")
+        let kept = try sandbox.kept(model)
+        #expect(kept.isSuperset(of: survivors), "\(level)")
+        #expect(repaired.report.lostEntries == model.all.count - kept.count, "\(level)")
       } else {
         #expect(!again.findings.isEmpty)
         #expect(
