@@ -23,7 +23,8 @@ package struct OutputError: Error, Hashable, CustomStringConvertible {
       switch errno {
       case ENOSPC, EDQUOT: "free some space and run the command again"
       case EACCES, EPERM, EROFS: "write to a place where you may write"
-      case ENOENT, ENOTDIR: "create the folder first"
+      case ENOENT: "create the folder first"
+      case ENOTDIR: "a part of this path is a file: name a folder there"
       case EISDIR: "name a file, not a folder"
       default: "check where the output goes"
       }

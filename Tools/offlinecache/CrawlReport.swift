@@ -60,7 +60,7 @@ final class CrawlReport: Sendable {
     if let error = summary.fullStore {
       printMessage(
         "offlinecache: \(terminalSafe(error.path)): \(error.cause) in this crawl, so it has ended, and "
-          + "\(summary.leftOut) known URLs are left out; raise the limit with 'offlinecache limit "
+          + "\(leftOut(summary)); raise the limit with 'offlinecache limit "
           + "\(Self.option(for: error))', then run it again to go on")
       return summary
     }
@@ -69,8 +69,13 @@ final class CrawlReport: Sendable {
       ? "--limit was reached"
       : summary.filledFrontier ? "there are too many URLs to remember" : "the crawl has ended"
     printMessage(
-      "offlinecache: \(cause): \(summary.leftOut) known URLs are left out; run it again to go on")
+      "offlinecache: \(cause): \(leftOut(summary)); run it again to go on")
     return summary
+  }
+
+  private func leftOut(_ summary: CrawlSummary) -> String {
+    summary.leftOut == 1
+      ? "1 known URL is left out" : "\(summary.leftOut) known URLs are left out"
   }
 
   /// Returns the option of `offlinecache limit` for the limit that an error is about.

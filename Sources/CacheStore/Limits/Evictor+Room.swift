@@ -176,7 +176,7 @@ extension Evictor {
     throw StoreError(
       .pinQuotaExceeded, path: path,
       cause: "\(pinned) bytes would be pinned, \(state.limits.pinQuota) may be",
-      remedy: "unpin something, or raise the quota for pinned bytes")
+      remedy: "unpin something, or raise the quota ('offlinecache limit --pinned-bytes')")
   }
 
   private func size(of entry: NewEntry, _ hash: KeyHash) throws(StoreError) -> EntrySize {
