@@ -206,7 +206,7 @@ extension ResponseCache {
       return
     }
     // Sets times at which the response would just not be fresh any more.
-    let lifetime = rules.freshnessLifetime(of: variant.response).seconds
+    let lifetime = rules.freshnessLifetime(of: variant.response)
     let (seconds, overflow) = now.date.seconds.subtractingReportingOverflow(max(lifetime, 0) + 1)
     let date = HTTPDate(seconds: overflow ? 0 : seconds)
     let longAgo = ResponseTimes(

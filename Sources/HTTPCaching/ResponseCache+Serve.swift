@@ -20,7 +20,7 @@ extension ResponseCache {
     }
     guard let slices else { return nil }
     let ttl =
-      rules.freshnessLifetime(of: response).seconds - rules.currentAge(of: response, at: now)
+      rules.freshnessLifetime(of: response) - rules.currentAge(of: response, at: now)
     return Serving(variant: found.base, head: head, slices: slices, ttl: ttl)
   }
 

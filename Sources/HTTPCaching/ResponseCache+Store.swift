@@ -36,7 +36,7 @@ extension ResponseCache {
 
   /// Returns the time at which a response becomes stale; `nil` if it is stale at receipt.
   func expiry(of response: StoredResponse) -> Timestamp? {
-    let lifetime = rules.freshnessLifetime(of: response).seconds
+    let lifetime = rules.freshnessLifetime(of: response)
     let rest = lifetime - rules.currentAge(of: response, at: response.responseTime)
     guard rest > 0 else { return nil }
     return HTTPDate(seconds: response.responseTime.seconds + rest).timestamp

@@ -63,7 +63,7 @@ extension CacheRules {
     if demandsValidation(directives) { return .mustValidate(.noCache) }
     if request.noCache { return .mustValidate(.requestNoCache) }
     let age = currentAge(of: response, at: now)
-    let ttl = freshnessLifetime(of: response).seconds - age
+    let ttl = freshnessLifetime(of: response) - age
     if ttl <= 0 { return staleReuse(of: response, for: request, age: age, by: -ttl) }
     // Clients use a max-age of 0 to ask for validation, even within a second of the receipt.
     if let maxAge = request.maxAge, age > maxAge || maxAge == 0, !directives.immutable {
@@ -155,7 +155,7 @@ extension CacheRules {
     let directives = response.facts.directives
     if demandsValidation(directives) || request.noCache { return false }
     let age = currentAge(of: response, at: now)
-    let staleness = age - freshnessLifetime(of: response).seconds
+    let staleness = age - freshnessLifetime(of: response)
     if forbidsStale(directives), staleness >= 0 { return false }
     let isGuarded = forbidsForcedStaleness(of: response)
     let window = max(directives.staleIfError ?? 0, isGuarded ? 0 : request.staleIfError ?? 0)

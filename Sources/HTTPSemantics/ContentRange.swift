@@ -57,9 +57,6 @@ public struct ContentRange: Sendable, Hashable {
   /// The positions of the bytes.
   public var positions: ClosedRange<UInt64> { first...last }
 
-  /// Whether the part is the whole representation.
-  public var isWhole: Bool { first == 0 && completeLength == last + 1 }
-
   /// The value of a `Content-Range` field, such as `bytes 0-4/10`.
   public var fieldValue: String {
     "bytes \(first)-\(last)/\(completeLength.map(String.init) ?? "*")"
@@ -68,12 +65,6 @@ public struct ContentRange: Sendable, Hashable {
   /// Returns the value for a 416 response, such as `bytes */10`: no requested byte exists.
   public static func unsatisfiedFieldValue(completeLength: UInt64) -> String {
     "bytes */\(completeLength)"
-  }
-
-  /// Reads the length from `bytes */10`; `nil` for any other form.
-  public static func unsatisfiedLength(_ value: [UInt8]) -> UInt64? {
-    guard let rest = afterUnit(value), rest.starts(with: "*/".utf8) else { return nil }
-    return FieldBytes.number(rest.dropFirst(2))
   }
 
   /// Returns the part after `bytes` and the space. Names of units are compared without regard to

@@ -99,7 +99,7 @@ struct CacheRulesUsersTests {
       let response = StoredResponse(
         status: 200, fields: fields, requestTime: received, responseTime: received,
         selection: .none, isPersonal: true, rules: rules)
-      #expect(rules.freshnessLifetime(of: response).seconds == Int64(seconds))
+      #expect(rules.freshnessLifetime(of: response) == Int64(seconds))
     }
   }
 

@@ -68,7 +68,7 @@ private func checkReuse(_ line: [UInt8], _ request: RequestDirectives) {
     let stored = StoredResponse(
       status: 200, fields: fields("Cache-Control", [line]), requestTime: received,
       responseTime: received, selection: .none, rules: rules)
-    let lifetime = rules.freshnessLifetime(of: stored).seconds
+    let lifetime = rules.freshnessLifetime(of: stored)
     require(isDeltaSeconds(lifetime), "a lifetime is within delta-seconds")
     for passed in [0, 1, lifetime, lifetime + 1, Int64.max - received.seconds] {
       let now = HTTPDate(seconds: received.seconds + passed)

@@ -63,5 +63,5 @@ private func checkServing(
     let served = rules.fieldsToServe(stored, at: now, validated: false)
     require(served.all(named: "Age").map(\.text) == ["\(age)"], "Age tells the age")
   }
-  require(isDeltaSeconds(rules.freshnessLifetime(of: stored).seconds), "a lifetime has its range")
+  require(isDeltaSeconds(rules.freshnessLifetime(of: stored)), "a lifetime has its range")
 }
