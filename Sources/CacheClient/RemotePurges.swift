@@ -104,9 +104,9 @@ final class RemotePurges: Sendable {
     number(name(tier), in: store)
   }
 
-  /// The key of the entry that has the number.
+  /// The key of the entry that has the number. Other servers have other numbers.
   private static func name(_ tier: RemoteCache) -> ByteString {
-    "offlinecache remote purges \(tier.options.namespace)"
+    "offlinecache remote purges \(tier.options.namespace) \(tier.options.identity)"
   }
 
   private static func number(_ name: ByteString, in store: Store) -> UInt64 {

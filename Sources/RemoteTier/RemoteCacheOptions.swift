@@ -1,3 +1,7 @@
+import CacheFormat
+import HTTPSemantics
+import MessageDigests
+
 /// What a remote tier is used for.
 public enum RemoteMode: String, Sendable, Hashable, CaseIterable {
   /// Look-ups only; nothing is written.
@@ -72,6 +76,15 @@ public struct RemoteCacheOptions: Sendable {
     self.namespace = namespace
     self.secret = secret
     self.mode = mode
+  }
+
+  /// The name of the tier among all tiers: 32 hex digits that depend on its servers, its namespace and its
+  /// secret, of which they tell nothing.
+  package var identity: String {
+    let lines = [namespace] + servers.map(\.base.string).sorted()
+    let code = MessageDigest.authenticationCode(
+      of: Array(lines.joined(separator: "\n").utf8), key: secret, .sha256)
+    return String(code.hexadecimal.prefix(32))
   }
 
   private static func isNameByte(_ byte: UInt8) -> Bool {

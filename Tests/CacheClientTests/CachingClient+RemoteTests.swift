@@ -270,6 +270,28 @@ struct CachingClientRemoteTests {
     #expect(two.sandbox.store.info(for: later.key(of: request("/a"))) != nil)
   }
 
+  @Test("purges are applied although the store has used another tier since")
+  func otherTier() async throws {
+    let origin = ScriptedTransport(answer([1]))
+    let (server, otherServer) = (MemoryServer(), MemoryServer())
+    let one = try TierMachine(origin, server)
+    try await one.fetch(request())
+    let key = one.client.key(of: request())
+    try await RemoteCache(options: one.tier.options, transport: server).purge(.key(key))
+    let other = try TierMachine(origin, otherServer, base: "http://other.test/")
+    try await other.tier.purge(.key("GET http://a.test/else"))
+    for (tier, server) in [(other.tier, otherServer), (one.tier, server)] {
+      #expect(one.sandbox.store.info(for: key) != nil)
+      var options = ClientOptions()
+      options.remote = RemoteCache(options: tier.options, transport: server)
+      let client = CachingClient(
+        store: one.sandbox.store, transport: origin, options: options, clock: one.sandbox.clock)
+      try await options.remote?.refreshPurges()
+      await client.waitForBackground()
+    }
+    #expect(one.sandbox.store.info(for: key) == nil)
+  }
+
   @Test("a purge that failed is applied again")
   func failedPurge() async throws {
     let origin = ScriptedTransport(answer([1]))
