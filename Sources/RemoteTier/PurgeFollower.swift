@@ -30,7 +30,8 @@ final class PurgeFollower: Sendable {
     var readAt: Int64?
     /// The lists of the servers.
     var stored: [Int: Stored] = [:]
-    var reading: Promise<RemoteReason?>?
+    /// The readings that run, each for callers with the same time limits.
+    var readings: [TierServer.Use: Promise<RemoteReason?>] = [:]
     /// The servers to which a list is being written back.
     var writing: Set<Int> = []
     var listeners: [UInt64: Listener] = [:]
@@ -68,7 +69,8 @@ final class PurgeFollower: Sendable {
     _ = state.withLock { $0.listeners.removeValue(forKey: number) }
   }
 
-  /// Reads the list if that was not done within a time, in nanoseconds. Callers share one reading.
+  /// Reads the list if that was not done within a time, in nanoseconds. Callers with the same use share
+  /// one reading: a look-up must not wait for the longer time limits of an upload.
   ///
   /// - Throws: the reason why no server has given a list, or said that there is none.
   func refresh(
@@ -77,9 +79,9 @@ final class PurgeFollower: Sendable {
     let now = clock.monotonic()
     let (promise, isMine) = state.withLock { state -> (Promise<RemoteReason?>?, Bool) in
       if let readAt = state.readAt, now - readAt < age { return (nil, false) }
-      if let reading = state.reading { return (reading, false) }
+      if let reading = state.readings[use] { return (reading, false) }
       let promise = Promise<RemoteReason?>()
-      state.reading = promise
+      state.readings[use] = promise
       return (promise, true)
     }
     guard let promise else { return }
@@ -87,7 +89,7 @@ final class PurgeFollower: Sendable {
       // A task of its own, so that others get a result although this one is cancelled.
       Task { [self] in
         let reason = await read(use, since: now)
-        state.withLock { $0.reading = nil }
+        state.withLock { $0.readings[use] = nil }
         promise.settle(reason)
       }
     }

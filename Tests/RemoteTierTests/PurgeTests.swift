@@ -8,6 +8,24 @@ import Testing
 
 @testable import RemoteTier
 
+/// A server that gives no answer: look-ups end at once, as if by their time limits, uploads only when
+/// the test says so.
+private struct HangingServer: HTTPTransport {
+  let isAsked = Gate()
+  let end = Gate()
+
+  func send(
+    _ request: HTTPRequest, body: RequestBody?, options: TransportOptions,
+    onInterim: @escaping @Sendable (HTTPResponseHead) -> Void
+  ) async throws(TransportError) -> TransportResponse {
+    if options.wholeTimeout ?? .zero >= .seconds(10) {
+      isAsked.open()
+      _ = await end.pass()
+    }
+    throw TransportError(.timeout, url: request.url.string)
+  }
+}
+
 @Suite(.timeLimit(.minutes(5)))
 struct PurgeTests {
   private let key: ByteString = "GET http://a.test/x"
@@ -194,6 +212,17 @@ struct PurgeTests {
     try await one.tier.purge(.tag("c"))
     try await two.tier.refreshPurges()
     #expect(changes.withLock { $0.count } == 2)
+  }
+
+  @Test("a look-up does not wait for the longer time limits of an upload")
+  func readingBesideUpload() async throws {
+    let server = HangingServer()
+    let tier = try Machine(server).tier
+    let upload = Task { try? await tier.purges.refresh(within: 0, use: .writing) }
+    #expect(await server.isAsked.pass())
+    await #expect(throws: RemoteReason.timeout) { try await tier.purges.refresh(within: 0) }
+    server.end.open()
+    await upload.value
   }
 
   @Test("the list is read every 5 s at most, with a condition")
