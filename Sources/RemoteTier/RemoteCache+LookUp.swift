@@ -106,7 +106,10 @@ extension RemoteCache {
       response.inlineBody == nil ? try await open(response, key, name, server) : nil
     let body = RemoteBody(response, of: key, from: transfer) { [weak self] reason, bytes in
       guard let self else { return }
-      if reason == .wrongBytes { absent.note(name, at: clock.monotonic()) }
+      if reason == .wrongBytes {
+        absent.note(name, at: clock.monotonic())
+        noteDamaged(response.bodyDigest)
+      }
       count { numbers in
         if let reason {
           numbers.misses[reason, default: 0] += 1
@@ -132,6 +135,7 @@ extension RemoteCache {
         answer.body.cancel()
         server.finish(.reading, .wrongBytes)
         server.reportWrongBytes(of: key)
+        noteDamaged(response.bodyDigest)
         throw .wrongBytes
       }
       return (server, answer.body)

@@ -126,19 +126,27 @@ extension RemoteCache {
     }
   }
 
-  /// Puts the body before the document that names it.
+  /// Puts the body before the document that names it. A damaged one is replaced.
   private func put(bodyOf offer: RemoteOffer, on server: TierServer) async throws(RemoteReason) {
     let response = offer.response
     guard response.inlineBody == nil else { return }
     let name = ObjectName.body(response.bodyDigest)
-    if try await server.hasBody(name, length: response.length) { return }
+    var isDamaged = damagedBodies.withLock { $0.contains(response.bodyDigest) }
+    if !isDamaged {
+      switch try await server.presence(of: name, length: response.length) {
+      case .whole: return
+      case .otherLength: isDamaged = true
+      case .absent: break
+      }
+    }
     for attempt in 0..<2 {
       guard let body = offer.body() else { throw .notStored }
       let status = try await server.put(
         name, body, length: response.length, digest: response.bodyDigest,
-        condition: HTTPField("If-None-Match", "*"))
+        condition: isDamaged ? nil : HTTPField("If-None-Match", "*"))
       switch status {
       case _ where TierServer.stored.contains(status):
+        damagedBodies.withLock { _ = $0.remove(response.bodyDigest) }
         count { $0.bytesWritten += response.length }
         return
       case 412: return
@@ -148,7 +156,8 @@ extension RemoteCache {
       default: throw .serverError
       }
     }
-    guard try await server.hasBody(name, length: response.length) else { throw .serverError }
+    guard case .whole = try await server.presence(of: name, length: response.length)
+    else { throw .serverError }
   }
 
   /// Adds a response to the document of its key.

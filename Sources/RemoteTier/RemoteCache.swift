@@ -25,6 +25,8 @@ public final class RemoteCache: Sendable {
   let queue: UploadQueue
   /// The keys whose documents could not be emptied, and when that was tried again.
   let unemptied = Lock<(keys: Set<ByteString>, triedAt: Int64?)>(([], nil))
+  /// The digests of bodies of which a server has other bytes.
+  let damagedBodies = Lock<Set<[UInt8]>>([])
   private let names: [String]
   private let numbers = Lock(RemoteStatistics())
 
@@ -84,6 +86,17 @@ public final class RemoteCache: Sendable {
       first = first ?? refusal
     }
     throw first ?? .unreachable
+  }
+
+  /// The most digests of damaged bodies; when there are more, all are forgotten.
+  private static let maximumDamaged = 1_000
+
+  /// Notes that a server has other bytes under the name of a body: the next offer of it replaces them.
+  func noteDamaged(_ digest: [UInt8]) {
+    damagedBodies.withLock { digests in
+      if digests.count >= Self.maximumDamaged { digests = [] }
+      digests.insert(digest)
+    }
   }
 
   func name(of key: ByteString) -> ObjectName {

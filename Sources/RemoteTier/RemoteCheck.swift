@@ -154,7 +154,7 @@ extension RemoteCheck {
       }
       written.append(name)
       good("put", "status \(first)")
-      guard try await server.hasBody(name, length: UInt64(bytes.count)) else {
+      guard case .whole = try await server.presence(of: name, length: UInt64(bytes.count)) else {
         bad("head", "the body that was put is not there, or has another length")
         return false
       }

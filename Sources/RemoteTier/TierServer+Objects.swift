@@ -93,13 +93,23 @@ extension TierServer {
     return bytes
   }
 
+  /// What a server has under the name of a body.
+  enum Presence: Sendable {
+    /// An object of the right length, or of one that the server does not tell.
+    case whole
+    case otherLength
+    case absent
+  }
+
   /// Returns whether a body is there with its length.
-  func hasBody(_ name: ObjectName, length: UInt64) async throws(RemoteReason) -> Bool {
+  func presence(
+    of name: ObjectName, length: UInt64
+  ) async throws(RemoteReason) -> Presence {
     let response = try await send(.writing, "HEAD", name.path)
     await response.body.end(within: 0)
     finish(.writing, nil)
-    guard response.head.status == 200 else { return false }
-    return response.head.fields.contentLength.map { $0 == length } ?? true
+    guard response.head.status == 200 else { return .absent }
+    return response.head.fields.contentLength ?? length == length ? .whole : .otherLength
   }
 
   /// Puts an object.

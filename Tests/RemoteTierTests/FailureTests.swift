@@ -117,6 +117,18 @@ struct FailureTests {
     #expect(two.notices.all == [.wrongBytes(server: Machine.base, key: "GET http://a.test/x")])
   }
 
+  @Test("a body that was damaged on the server is replaced by the next offer", arguments: [0, 1])
+  func damagedBody(cut: Int) async throws {
+    let server = MemoryServer()
+    let (one, two) = (try Machine(server), try Machine(server))
+    await one.offer(key, body, received: 1)
+    server.change("cas") { [0] + $0.dropFirst(1 + cut) }
+    #expect(await two.lookUp(key) == .failure(.wrongBytes))
+    await two.offer(key, body, received: 2)
+    let three = try Machine(server)
+    #expect(await three.lookUp(key) == .success(body))
+  }
+
   @Test("a full server takes nothing, and is still read", arguments: [507, 413])
   func full(status: Int) async throws {
     let server = MemoryServer()
