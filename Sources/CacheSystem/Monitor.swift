@@ -119,6 +119,13 @@ package func monotonicNanoseconds() -> Int64 {
   return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
 }
 
+/// Returns the processor time of this thread in nanoseconds (clock_gettime(2), CLOCK_THREAD_CPUTIME_ID).
+package func threadNanoseconds() -> Int64 {
+  var time = timespec()
+  unsafe clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+  return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+}
+
 extension timespec {
   fileprivate init(nanoseconds: Int64) {
     self.init(

@@ -26,6 +26,8 @@ package struct CrawlOptions: Sendable {
   package static let maximumRequests = 16
   /// How much of a document is searched for references, in bytes.
   package static let maximumPageBytes = 16 << 20
+  /// The processor time after which a document is not searched any more.
+  package static let maximumReadingNanoseconds: Int64 = 5_000_000_000
   /// The limit of parts within parts, such as style sheets that import one another.
   package static let maximumNesting = 10
   /// The limit of redirects in a row.

@@ -213,7 +213,13 @@ struct PageFetcher: Sendable {
     if type.isStyle {
       found.add(style: bytes)
     } else if type.hasReferences {
-      found = LinkExtractor.references(in: bytes, charset: type.charset)
+      let end = threadNanoseconds() + CrawlOptions.maximumReadingNanoseconds
+      found = LinkExtractor.references(in: bytes, charset: type.charset) {
+        Task.isCancelled || threadNanoseconds() > end
+      }
+      if found.isCut, case .kept = page.outcome {
+        page.outcome = .failed("it takes too long to read, so some of its links are not seen")
+      }
     }
     let base = found.base.flatMap { try? page.item.url.resolving($0) } ?? page.item.url
     // A link may lead to what is a part of the document, too.

@@ -17,30 +17,36 @@ package enum LinkExtractor {
   /// Returns the references of a document.
   ///
   /// - Parameters:
-  ///   - bytes: The document, or its beginning; less than 2 GiB.
+  ///   - bytes: The document, or its beginning.
   ///   - charset: The `charset` of its `Content-Type`. Without one, the document says it, or is
   ///     UTF-8, or ISO 8859-1 if it is not UTF-8.
-  package static func references(in bytes: [UInt8], charset: String?) -> References {
-    precondition(isReady && bytes.count < Int32.max)
+  ///   - mustEnd: Returns whether to end before the end of the document; called for each 4 KB or so.
+  ///     libxml2 compares each attribute of a tag with all those before it, so a hostile document
+  ///     takes hours.
+  package static func references(
+    in bytes: [UInt8], charset: String?, mustEnd: @escaping () -> Bool = { false }
+  ) -> References {
+    precondition(isReady)
     // Safety: the context, its handlers and `run` live until the end of this function, which is the
     // only one that uses them; libxml2 calls the handlers on this thread.
     guard let context = unsafe htmlNewParserCtxt() else { return References() }
     defer { unsafe htmlFreeParserCtxt(context) }
-    let run = unsafe ParserRun(context)
-    unsafe context.pointee.userData = Unmanaged.passUnretained(run).toOpaque()
+    let run = unsafe ParserRun(context, bytes, mustEnd)
+    let pointer = unsafe Unmanaged.passUnretained(run).toOpaque()
+    unsafe context.pointee.userData = pointer
     unsafe context.pointee.sax.pointee = handlers
     let options =
       HTML_PARSE_RECOVER.rawValue | HTML_PARSE_NOERROR.rawValue | HTML_PARSE_NOWARNING.rawValue
       | HTML_PARSE_NONET.rawValue
-    let text = TagLimit.applied(to: bytes)
-    let encoding = encoding(of: bytes, charset)
-    unsafe text.withUnsafeBufferPointer { buffer in
-      unsafe buffer.withMemoryRebound(to: CChar.self) { buffer in
-        let document = unsafe htmlCtxtReadMemory(
-          context, buffer.baseAddress, Int32(buffer.count), nil, encoding, Int32(options))
-        if let document = unsafe document { unsafe xmlFreeDoc(document) }
-      }
+    let read: xmlInputReadCallback = { run, target, room in
+      guard let run = unsafe ParserRun.from(run), let target = unsafe target else { return -1 }
+      // Safety: libxml2 passes room for so many bytes.
+      return unsafe run.read(
+        UnsafeMutableRawBufferPointer(start: target, count: Int(max(0, room))))
     }
+    let document = unsafe htmlCtxtReadIO(
+      context, read, nil, pointer, nil, encoding(of: bytes, charset), Int32(options))
+    if let document = unsafe document { unsafe xmlFreeDoc(document) }
     return withExtendedLifetime(run) { run.references }
   }
 
@@ -100,16 +106,38 @@ private func text(_ start: UnsafePointer<xmlChar>?) -> String? {
 private final class ParserRun {
   private let context: htmlParserCtxtPtr
   private let elements = ElementReader()
+  private let bytes: [UInt8]
+  private var position = 0
+  private let mustEnd: () -> Bool
   var references: References { elements.references }
   /// The text of the `style` element that is open.
   var style: [UInt8] = []
   private(set) var isInStyle = false
 
-  init(_ context: htmlParserCtxtPtr) { unsafe self.context = context }
+  init(_ context: htmlParserCtxtPtr, _ bytes: [UInt8], _ mustEnd: @escaping () -> Bool) {
+    unsafe self.context = context
+    self.bytes = bytes
+    self.mustEnd = mustEnd
+  }
 
   /// Returns the object that was given to libxml2.
   static func from(_ pointer: UnsafeMutableRawPointer?) -> ParserRun? {
     unsafe pointer.map { unsafe Unmanaged<ParserRun>.fromOpaque($0).takeUnretainedValue() }
+  }
+
+  /// Copies the next bytes of the document.
+  ///
+  /// - Returns: their number; 0 at the end.
+  func read(_ target: UnsafeMutableRawBufferPointer) -> Int32 {
+    if position < bytes.count, mustEnd() {
+      position = bytes.count
+      elements.references.isCut = true
+    }
+    let count = min(target.count, bytes.count - position)
+    // Safety: the room is for more bytes than are copied.
+    unsafe target.copyBytes(from: bytes[position..<(position + count)])
+    position += count
+    return Int32(count)
   }
 
   func start(_ name: String, _ values: [String: String]) {

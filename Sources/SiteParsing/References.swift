@@ -33,6 +33,8 @@ package struct References: Sendable, Hashable {
   package private(set) var all: [Reference] = []
   /// Whether the document asks that no link of it is followed (`<meta name=robots>`).
   package var forbidsFollowing = false
+  /// Whether the document was not read to its end.
+  package var isCut = false
 
   /// Creates an empty list.
   package init() {}
