@@ -22,10 +22,15 @@ package struct CrawlOptions: Sendable {
   /// Waits before a request is sent again; set by tests.
   package var wait: @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0) }
 
+  /// The time for which a body without a length is read; set by tests.
+  package var longestBody = Duration.seconds(600)
+
   /// The limit of the requests at once, to all hosts.
   package static let maximumRequests = 16
   /// How much of a document is searched for references, in bytes.
   package static let maximumPageBytes = 16 << 20
+  /// How much of a body is read that is not kept, in bytes.
+  package static let maximumUnkeptBytes = 256 << 10
   /// The processor time after which a document is not searched any more.
   package static let maximumReadingNanoseconds: Int64 = 5_000_000_000
   /// The limit of parts within parts, such as style sheets that import one another.

@@ -31,7 +31,7 @@ struct NoRules: Error, Sendable {
 
 /// Counts the bytes from servers, for many tasks, against a limit.
 final class ByteBudget: Sendable {
-  private let limit: UInt64
+  let limit: UInt64
   private let used = Atomic<UInt64>(0)
 
   init(limit: UInt64?) { self.limit = limit ?? .max }
@@ -46,6 +46,10 @@ final class ByteBudget: Sendable {
 struct PageFetcher: Sendable {
   /// Tells that the limit of bytes was reached.
   private struct LimitReached: Error {}
+  /// Tells why a body was not read to its end.
+  private struct Unending: Error {
+    let reason: String
+  }
 
   let client: CachingClient
   let options: CrawlOptions
@@ -61,6 +65,8 @@ struct PageFetcher: Sendable {
         if let page = try? await receive(item, .reload) { return page }
       }
       return failed(item, error)
+    } catch let error as Unending {
+      return FetchedPage(item: item, outcome: .failed(error.reason))
     } catch {
       return FetchedPage(item: item, outcome: .leftOut)
     }
@@ -106,18 +112,7 @@ struct PageFetcher: Sendable {
       return FetchedPage(item: item, outcome: .failed(busy))
     }
     let type = MediaType(response.head.fields)
-    var bytes: [UInt8] = []
-    while let piece = try await response.body.next() {
-      if response.source == .network {
-        budget.add(piece.count)
-        if budget.isSpent {
-          response.body.cancel()
-          throw LimitReached()
-        }
-      }
-      let room = CrawlOptions.maximumPageBytes - bytes.count
-      if type.hasReferences, room > 0 { bytes += piece.prefix(room) }
-    }
+    var bytes = try await beginning(of: response, hasReferences: type.hasReferences)
     if bytes.count == CrawlOptions.maximumPageBytes {
       // The last reference may be cut, and would be another one.
       let end = bytes.lastIndex(of: UInt8(ascii: type.isStyle ? "}" : ">"))
@@ -139,6 +134,44 @@ struct PageFetcher: Sendable {
     }
     try read(response.head, bytes, type, into: &page)
     return page
+  }
+
+  /// Reads a body to its end, unless it seems to have none: radio, or a camera.
+  ///
+  /// - Returns: its beginning, if it may have references.
+  private func beginning(
+    of response: ClientResponse, hasReferences: Bool
+  ) async throws -> [UInt8] {
+    let body = response.body
+    let isNew = response.source == .network
+    if isNew, let length = response.head.fields.contentLength, length >= budget.limit {
+      body.cancel()
+      throw Unending(reason: "it has \(length) bytes, the limit of this crawl is \(budget.limit)")
+    }
+    let end = ContinuousClock.now + options.longestBody
+    var bytes: [UInt8] = []
+    var count: UInt64 = 0
+    while let piece = try await body.next() {
+      let room = CrawlOptions.maximumPageBytes - bytes.count
+      if hasReferences, room > 0 { bytes += piece.prefix(room) }
+      guard isNew else { continue }
+      budget.add(piece.count)
+      count += UInt64(piece.count)
+      let isSearched = hasReferences && room > piece.count
+      if !isSearched, count > CrawlOptions.maximumUnkeptBytes, !body.isKept {
+        body.cancel()
+        return bytes
+      }
+      if budget.isSpent || response.head.fields.contentLength == nil && ContinuousClock.now > end {
+        body.cancel()
+        if count >= budget.limit {
+          throw Unending(reason: "it is longer than the limit of this crawl, \(budget.limit) bytes")
+        }
+        if budget.isSpent { throw LimitReached() }
+        throw Unending(reason: "it has no length, and did not end within \(options.longestBody)")
+      }
+    }
+    return bytes
   }
 
   /// Sends a request; again, after a wait, if the server says that it is busy (RFC 6585, section 4;

@@ -296,6 +296,55 @@ import Testing
     #expect(!second.reachedLimit)
   }
 
+  @Test func `what is longer than the limit is named, and the rest is fetched`() async throws {
+    for isStated in [true, false] {
+      let long = String(repeating: "x", count: 4000)
+      var fields = fresh()
+      if isStated { fields.append(HTTPField("Content-Length", "4000")) }
+      let crawl = try Crawl([
+        "http://a.test/": page("<video src=v></video><a href=x></a>"),
+        "http://a.test/v": Answer(long, fields: fields),
+        "http://a.test/x": page("x"),
+      ])
+      let options = CrawlOptions(depth: 1, limitBytes: 3000)
+      let summary = try await crawl.run("http://a.test/", options)
+      guard case .failed(let reason) = crawl.outcomes["http://a.test/v"] else {
+        Issue.record("\(String(describing: crawl.outcomes["http://a.test/v"]))")
+        continue
+      }
+      #expect(reason.contains("the limit of this crawl"))
+      #expect(summary.reachedLimit == !isStated)
+      #expect(crawl.outcomes.keys.contains("http://a.test/x") == isStated)
+    }
+  }
+
+  @Test func `what has no end is not read for ever`() async throws {
+    let endless = Array(repeating: [UInt8](repeating: 7, count: 64 << 10), count: 2000)
+    let start = "<audio src=radio></audio><img src=camera><a href=x></a>"
+    let crawl = try Crawl([
+      "http://a.test/": page(start, HTTPField("Content-Length", "\(start.utf8.count)")),
+      "http://a.test/radio": Answer(
+        endless,
+        fields: [
+          HTTPField("Cache-Control", "no-store"), HTTPField("Content-Length", "\(2000 << 16)"),
+        ]),
+      "http://a.test/camera": Answer(endless, fields: fresh()),
+      "http://a.test/x": page("x", HTTPField("Content-Length", "1")),
+    ])
+    var options = CrawlOptions(depth: 1)
+    options.longestBody = .zero
+    let summary = try await crawl.run("http://a.test/", options)
+    #expect(summary.bytes < 1 << 20)
+    #expect(summary.failed == 2 && summary.fetched == 2)
+    for (name, words) in [("radio", "no-store"), ("camera", "did not end")] {
+      guard case .failed(let reason) = crawl.outcomes["http://a.test/\(name)"] else {
+        Issue.record("\(name): \(String(describing: crawl.outcomes["http://a.test/\(name)"]))")
+        continue
+      }
+      #expect(reason.contains(words))
+    }
+  }
+
   @Test func `what may not be stored is a failure, what the history keeps is not`() async throws {
     let crawl = try Crawl([
       "http://a.test/": page("<img src=1><img src=2>"),

@@ -64,12 +64,15 @@ final class CrawlReport: Sendable {
           + "\(Self.option(for: error))', then run it again to go on")
       return summary
     }
-    let cause =
-      summary.reachedLimit
-      ? "--limit was reached"
-      : summary.filledFrontier ? "there are too many URLs to remember" : "the crawl has ended"
-    printMessage(
-      "offlinecache: \(cause): \(leftOut(summary)); run it again to go on")
+    let (cause, remedy) =
+      if summary.reachedLimit {
+        ("--limit was reached", "run it again to go on")
+      } else if summary.filledFrontier {
+        ("there are too many URLs to remember", "crawl parts of the site by themselves")
+      } else {
+        ("the crawl has ended", "run it again to go on")
+      }
+    printMessage("offlinecache: \(cause): \(leftOut(summary)); \(remedy)")
     return summary
   }
 
