@@ -7,6 +7,55 @@ extension StorePlace {
   /// The most segments, and about the most metadata files, that are read.
   private static let maximumWitnesses = 1000
 
+  /// What a directory holds.
+  package enum Content {
+    case nothing, store
+    /// Files of others, which must stay as they are.
+    case others
+  }
+
+  /// Returns what a directory holds. Without store.json it is a store if a file has the seed of one, or
+  /// if everything in it may be what a power cut has left of a new one. Others use some of the names,
+  /// too: `lock`, `journal`, CACHEDIR.TAG.
+  package static func content(
+    of root: borrowing Descriptor, _ files: any FileSystem, _ clock: any WallClock
+  ) throws(SystemError) -> Content {
+    var (names, hasDescription, hasOthers): ([PathName], Bool, Bool) = ([], false, false)
+    try files.list(root.raw) { name, _ in
+      switch name.text {
+      case "store.json", "store.json.new": hasDescription = true
+      case let text where Layout.topNames.contains(text): names.append(name)
+      default: hasOthers = true
+      }
+      return !hasDescription
+    }
+    if hasDescription { return .store }
+    if names.isEmpty { return hasOthers ? .others : .nothing }
+    var isNew = !hasOthers
+    for name in names where isNew { isNew = mayBeNew(name, in: root, files) }
+    return isNew || restorable(root, files, clock) != nil ? .store : .others
+  }
+
+  /// Returns whether a name in a directory may belong to a store that was just made.
+  private static func mayBeNew(
+    _ name: PathName, in root: borrowing Descriptor, _ files: any FileSystem
+  ) -> Bool {
+    let isPart: (PathName) -> Bool
+    switch name.text {
+    case "CACHEDIR.TAG", "lock":
+      guard let bytes = try? files.readFile(name, in: root, limit: 1024) else { return false }
+      return name.text == "lock"
+        ? bytes.isEmpty || bytes.starts(with: Array("OCCLOSED".utf8))
+        : Layout.backupTagText.utf8.starts(with: bytes)
+    case "journal": isPart = { Layout.segmentNumber($0) != nil || $0.text == "new" }
+    case "entries": isPart = { $0.count == 2 && $0.hex(in: 0..<2) != nil }
+    case "staging": isPart = { Layout.isSession($0) }
+    default: isPart = { _ in true }
+    }
+    guard let directory = try? files.open(name, in: root, [.read, .directory]) else { return false }
+    return self.names(in: directory, files, most: 1000).allSatisfy(isPart)
+  }
+
   /// Returns the description of a store whose store.json is missing or damaged, according to most
   /// segment headers and metadata files; `nil` if no file has the seed.
   package static func restorable(

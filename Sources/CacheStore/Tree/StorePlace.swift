@@ -170,24 +170,18 @@ package final class StorePlace: Sendable {
   private static func checkContent(
     of root: borrowing Descriptor, _ path: String, _ options: Options
   ) throws(StoreError) {
-    var hasStore = false
-    var isEmpty = true
-    let raw = root.raw
-    try system(path) { () throws(SystemError) in
-      try options.fileSystem.list(raw) { name, _ in
-        isEmpty = false
-        // One of the names is enough, because a power cut may have left only one.
-        hasStore = Layout.topNames.contains(name.text)
-        return !hasStore
-      }
-    }
-    if hasStore { return }
-    if !isEmpty {
+    let content: Content
+    do throws(SystemError) {
+      content = try self.content(of: root, options.fileSystem, options.clock)
+    } catch { throw StoreError(error, path: path) }
+    switch content {
+    case .store: return
+    case .others:
       throw StoreError(
         .notAStore, path: path, cause: "the directory is not empty, and there is no store in it",
         remedy: "choose an empty or a new directory")
-    }
-    if options.isReadOnly || !options.createsStore {
+    case .nothing:
+      if options.createsStore, !options.isReadOnly { return }
       throw StoreError(
         .notFound, path: path, cause: "the directory is empty, there is no store",
         remedy: "check the path, or store something to make one")

@@ -91,15 +91,11 @@ final class CheckRun: Sendable {
   // MARK: The place
 
   private func openRoot() throws(CheckError) -> Descriptor {
-    var (isStore, isEmpty) = (false, true)
+    let content: StorePlace.Content
     do throws(SystemError) {
       let root = try options.fileSystem.open(userPath: path, [.read, .directory])
-      try options.fileSystem.list(root.raw) { name, _ in
-        isEmpty = false
-        isStore = Layout.topNames.contains(name.text)
-        return !isStore
-      }
-      if isStore { return root }
+      content = try StorePlace.content(of: root, options.fileSystem, options.clock)
+      if case .store = content { return root }
     } catch  where error == .notFound {
       throw noStore("there is nothing", error)
     } catch  where error.isWrongKind {
@@ -107,6 +103,7 @@ final class CheckRun: Sendable {
     } catch {
       throw CheckError(error, path: path)
     }
+    let isEmpty = if case .nothing = content { true } else { false }
     throw noStore(isEmpty ? "the folder is empty" : "the folder is no store", nil)
   }
 

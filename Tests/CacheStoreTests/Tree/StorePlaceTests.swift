@@ -31,11 +31,45 @@ import Testing
     #expect(files.contents(atPath: path) == Data([1]))
   }
 
-  @Test func `a directory with other things in it is refused and left alone`() throws {
-    try files.createDirectory(atPath: sandbox.root, withIntermediateDirectories: true)
-    #expect(files.createFile(atPath: sandbox.inside("thesis.txt"), contents: Data([1])))
+  @Test(arguments: [
+    ["thesis.txt"], ["lock"], ["CACHEDIR.TAG"], ["journal/2026-11-28.md"], ["journal/.keep"],
+    ["entries/3f0"], ["staging/x"], ["lock/x"], ["journal", "thesis.txt"], ["quarantine/x", "x"],
+  ])
+  func `a directory with other things in it is refused and left alone`(names: [String]) throws {
+    for name in names {
+      let path = sandbox.inside(name)
+      try files.createDirectory(
+        atPath: (path as NSString).deletingLastPathComponent, withIntermediateDirectories: true)
+      if name == "journal" {
+        try files.createDirectory(atPath: path, withIntermediateDirectories: true)
+      } else {
+        #expect(files.createFile(atPath: path, contents: Data("of a user".utf8)))
+      }
+    }
+    let before = sandbox.tree()
     #expect(throws: failure(.notAStore, sandbox.root)) { try sandbox.open() }
-    #expect(Array(sandbox.tree().keys) == ["thesis.txt"])
+    #expect(sandbox.tree() == before)
+  }
+
+  @Test func `what a power cut has left of a new store is one`() throws {
+    let store = try sandbox.open()
+    store.close()
+    let tag = try Data(contentsOf: URL(filePath: sandbox.inside("CACHEDIR.TAG")))
+    for name in Layout.topNames {
+      try files.removeItem(atPath: sandbox.root)
+      try files.createDirectory(atPath: sandbox.root, withIntermediateDirectories: true)
+      let path = sandbox.inside(name)
+      switch name {
+      case "CACHEDIR.TAG": #expect(files.createFile(atPath: path, contents: tag.prefix(50)))
+      case "lock", "store.json", "store.json.new":
+        #expect(files.createFile(atPath: path, contents: Data()))
+      default: try files.createDirectory(atPath: path, withIntermediateDirectories: true)
+      }
+      let store = try sandbox.open()
+      try store.put([1], for: "a")
+      #expect(store.lookUp("a").entry?.body == [1], "\(name)")
+      store.close()
+    }
   }
 
   @Test(arguments: [

@@ -202,10 +202,16 @@ import Testing
     #expect(checked.findings.count == 3)
   }
 
-  @Test(arguments: [0, 1, 2]) func `what is no store is refused`(_ what: Int) throws {
+  @Test(arguments: [nil, "", "something", "lock", "CACHEDIR.TAG", "journal/2026-11-28.md"])
+  func `what is no store is refused, and left alone`(_ name: String?) throws {
     let sandbox = CheckSandbox()
-    if what > 0 { try sandbox.makeDirectory("") }
-    if what > 1 { try sandbox.write("something", [1]) }
+    if let name {
+      try sandbox.makeDirectory("")
+      if name.contains("/") { try sandbox.makeDirectory("journal") }
+      if !name.isEmpty { try sandbox.write(name, [1]) }
+    }
     #expect(throws: CheckError.self) { try sandbox.check() }
+    #expect(throws: CheckError.self) { try sandbox.repair(.all) }
+    if let name, !name.isEmpty { #expect(try sandbox.bytes(name) == [1]) }
   }
 }
