@@ -46,7 +46,7 @@ package final class SourceCache {
   ) throws(SourceError) {
     let candidates = try SourceLocation.databases(at: path)
     var found: [(SourceDatabase, SourceFormat)] = []
-    var failure: SourceError?
+    var failures: [(path: String, error: SourceError)] = []
     var others: [SourceFormat] = []
     for candidate in candidates {
       do throws(SourceError) {
@@ -57,15 +57,17 @@ package final class SourceCache {
         } else if let other = try source.format(among: SourceFormat.allCases) {
           others.append(other)
         }
-      } catch { failure = error }
+      } catch { failures.append((candidate, error)) }
     }
     guard let (source, format) = found.first else {
       if let other = others.first { throw SourceError(.otherFormat, path, other.rawValue) }
       let count = candidates.count == 1 ? "" : "\(candidates.count) databases"
-      throw failure ?? SourceError(.unknownSchema, path, count)
+      throw failures.last?.error ?? SourceError(.unknownSchema, path, count)
     }
-    guard found.count == 1 else {
-      throw SourceError(.ambiguous, path, found.map(\.0.path).joined(separator: ", "))
+    // One that cannot be read may be the right one.
+    guard found.count + failures.count == 1 else {
+      let paths = found.map(\.0.path) + failures.map { "\($0.path) (\($0.error))" }
+      throw SourceError(.ambiguous, path, paths.joined(separator: ", "))
     }
     try self.init(source, format)
   }
