@@ -94,6 +94,16 @@ package struct SourceEntry: Sendable {
     self.body = body
   }
 
+  /// The fields that select the entry: those of the request, and the credentials that its URL has. The
+  /// key has no credentials, and one user must not get the response of another.
+  package var selectingFields: HTTPFields {
+    var fields = requestFields ?? []
+    if !fields.contains("Authorization"), let credentials = SourceURL.credentials(in: url) {
+      fields.append(HTTPField("Authorization", "Basic \(credentials)"))
+    }
+    return fields
+  }
+
   /// The fields for the stored body: without the obsolete ones, and with the real length if the
   /// received one is obsolete.
   package var storedFields: HTTPFields {

@@ -1,3 +1,4 @@
+internal import CacheFormat
 internal import HTTPSemantics
 
 /// Checks the URLs of a source. They are kept unchanged; the destination normalises them.
@@ -22,6 +23,18 @@ enum SourceURL {
       scheme.allSatisfy({ isLetter($0) || 48...57 ~= $0 || "+.-".utf8.contains($0) })
     else { return nil }
     return text[..<colon].lowercased()
+  }
+
+  /// Returns the user name and password of a URL as RFC 7617 sends them, or `nil` if it has none.
+  static func credentials(in url: String) -> String? {
+    guard let start = url.firstRange(of: "//")?.upperBound else { return nil }
+    let authority = url[start...].prefix { !"/?#".contains($0) }
+    guard let end = authority.lastIndex(of: "@"), end > authority.startIndex else { return nil }
+    let text = authority[..<end].contains(":") ? authority[..<end] : authority[..<end] + ":"
+    var encoded: [UInt8] = []
+    let bytes = Array(text.utf8)
+    Base64.encode(PercentEncoding.decoded(bytes[...], isLax: true) ?? bytes, into: &encoded)
+    return String(decoding: encoded, as: UTF8.self)
   }
 
   /// Returns the extension of the last component of a URL's path, in lower case, or an empty text.

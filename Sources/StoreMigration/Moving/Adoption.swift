@@ -9,18 +9,21 @@ struct Adoption {
   let kept: KeptResponse
   /// Its times in the store.
   let past: ImportedTimes
+  /// Whether the time of the response is not known, because all times of the source lie in the future.
+  let isOfFuture: Bool
 
   /// Creates it for the URL that the entry gets.
   ///
-  /// - Parameter now: Later times are ignored.
+  /// - Parameter now: Taken for the time of the response if all times are later.
   init(_ entry: SourceEntry, row: Int64, _ format: SourceFormat, url: NormalizedURL, now: Timestamp)
   {
     let known = [entry.received, entry.created, entry.lastAccess].compactMap { $0 }
     // An entry without any time is older than all others, and stale.
-    let received = known.first { $0 <= now } ?? Timestamp(nanoseconds: 0)
+    let received = known.first { $0 <= now } ?? (known.isEmpty ? Timestamp(nanoseconds: 0) : now)
+    isOfFuture = received == now
     kept = KeptResponse(
       request: HTTPRequest(
-        method: HTTPMethod(rawValue: entry.method), url: url, fields: entry.requestFields ?? []),
+        method: HTTPMethod(rawValue: entry.method), url: url, fields: entry.selectingFields),
       head: HTTPResponseHead(status: entry.status, fields: entry.storedFields),
       times: ResponseTimes(request: received, response: received), expires: entry.expires,
       userInfo: Self.userInfo(entry, row, format))

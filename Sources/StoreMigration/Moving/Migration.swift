@@ -132,7 +132,7 @@ public final class Migration {
     case .skipped(let reason, let detail):
       return result(0, .skipped(RowReason(reason), detail: detail))
     case .entry(let entry):
-      hasAuthorization = entry.requestFields?.contains("Authorization") ?? false
+      hasAuthorization = entry.selectingFields.contains("Authorization")
       do throws(MoveFailure) {
         mapped = mapper.mapped(entry.url).map(URLMapper.shown)
         let url = try mapper.url(of: entry.url)
@@ -225,8 +225,11 @@ public final class Migration {
     {
       throw .skip(.alreadyThere, "")
     }
-    guard cache.responseTime(of: known) < adoption.kept.times.response else {
-      let isMoved = known.userInfo.contains { $0.name == Adoption.formatName }
+    let isMoved = known.userInfo.contains { $0.name == Adoption.formatName }
+    // What the destination has got itself is newer than a response of an unknown time.
+    guard isMoved || !adoption.isOfFuture,
+      cache.responseTime(of: known) < adoption.kept.times.response
+    else {
       throw .skip(isMoved ? .duplicateURLSuperseded : .newerInDestination, "")
     }
   }

@@ -34,6 +34,8 @@ struct MovedEntriesTests {
     let future = try #require(store.info(for: "GET https://h/future"))
     #expect(future.created <= future.accessed && future.accessed.seconds < now.seconds + 600)
     #expect(future.created.seconds > now.seconds - 600)
+    let date = future.fields.first { $0.name == "Date" }
+    #expect(date.map { !String(decoding: $0.value.bytes, as: UTF8.self).contains("1970") } == true)
     let none = try #require(store.info(for: "GET https://h/none"))
     #expect(none.accessed == Timestamp(nanoseconds: 0))
     let old = try #require(store.info(for: "GET https://h/old"))
@@ -42,6 +44,63 @@ struct MovedEntriesTests {
       from: source, to: sandbox.path + "/store", options: sandbox.options)
     try again.run { _ in }
     #expect(again.counts.converted == 0)
+  }
+
+  @Test func `of responses with one key, one from the future is newer, but not than the store's`()
+    throws
+  {
+    let sandbox = try SourceSandbox()
+    let source = try sandbox.database(
+      "m",
+      HostileSourcesTests.manifest
+        + """
+        INSERT INTO manifest VALUES('https://h/x', NULL, NULL, x'01', 1600000000, 1600000001, NULL),
+          ('https://h:443/x', NULL, NULL, x'02', 4000000000, 4000000001, NULL);
+        """)
+    let (store, _) = try move(source, sandbox)
+    #expect(store.lookUp("GET https://h/x").entry?.body == [2])
+    // The app fetches it again.
+    let cache = ResponseCache(store: store, rules: CacheRules())
+    let times = ResponseTimes(request: now, response: now)
+    let kept = KeptResponse(
+      request: HTTPRequest(url: try NormalizedURL("https://h/x")),
+      head: HTTPResponseHead(status: 200), times: times, expires: nil, userInfo: [])
+    let plan = try #require(cache.adopting(kept))
+    try store.put([3], for: plan.key, variant: plan.variant, metadata: plan.metadata)
+    _ = try move(source, sandbox)
+    #expect(store.lookUp("GET https://h/x").entry?.body == [3])
+  }
+
+  @Test func `credentials in a URL select the entry`() throws {
+    let sandbox = try SourceSandbox()
+    let source = try sandbox.database(
+      "m",
+      HostileSourcesTests.manifest
+        + """
+        INSERT INTO manifest VALUES
+          ('https://al%20ice:p%40@h/me', NULL, NULL, x'01', 1600000000, 1600000001, NULL),
+          ('https://bob@h/me', NULL, NULL, x'02', 1600000002, 1600000003, NULL);
+        """)
+    let (store, counts) = try move(source, sandbox)
+    #expect(counts.converted == 2 && counts.replaced == 0 && counts.authorized == 2)
+    let cache = ResponseCache(store: store, rules: CacheRules())
+    let url = try NormalizedURL("https://h/me")
+    for (login, body) in [("al ice:p@", [1]), ("bob:", [2]), ("eve:", nil), (nil, nil)]
+      as [(String?, [UInt8]?)]
+    {
+      var request = HTTPRequest(url: url)
+      if let login {
+        let code = Data(login.utf8).base64EncodedString()
+        request.fields.append(HTTPField("Authorization", "Basic \(code)"))
+      }
+      var found: [UInt8]?
+      if case .serve(let serving) = cache.decide(request, policy: .offline, now: now),
+        case .bytes(let bytes, _)? = serving.variant.body
+      {
+        found = bytes
+      }
+      #expect(found == body, "\(login ?? "nobody")")
+    }
   }
 
   @Test
