@@ -109,6 +109,20 @@ import ToolTesting
     #expect(try tool.run("ls").lines == ["k"])
   }
 
+  @Test(arguments: ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "/dev/fd/5"])
+  func `the name of an open descriptor writes to it, and replaces no file`(name: String) throws {
+    let tool = ToolRun()
+    #expect(try tool.run("put", "k", "-", input: Array("body\n".utf8)).status == 0)
+    let target = tool.path("out")
+    let shell = """
+      { echo before; "$0" --store "$1" get k -o "$2" 5>&1; echo after; } > "$3"
+      """
+    let words = ["-c", shell, try ToolRun.executable(), tool.store, name, target]
+    #expect(try Child("/bin/sh", words.map { Array($0.utf8) }).wait() == 0)
+    #expect(try tool.read(target) == Array("before\nbody\nafter\n".utf8))
+    #expect(try tool.run("get", "k", "-o", "/dev/fd/99").status == 2)
+  }
+
   @Test(
     arguments: [(SIGINT, 130), (SIGTERM, 143), (SIGHUP, 129), (SIGQUIT, 131)] as [(Int32, Int32)])
   func `an interrupted put keeps what was there`(signal: Int32, status: Int32) throws {

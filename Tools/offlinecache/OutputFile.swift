@@ -19,6 +19,13 @@ final class OutputFile {
       (path, replacement, output) = ([], nil, .standard())
       return
     }
+    if let number = Self.openDescriptor(argument.description) {
+      let copy = dup(number)
+      if copy < 0 { throw OutputError(path: argument.description, errno: errno) }
+      (path, replacement) = ([], nil)
+      output = Output(descriptor: copy, name: argument.description)
+      return
+    }
     if UserPath.isPlantedLink(String(decoding: argument.bytes, as: UTF8.self)) {
       throw OutputError(path: argument.description, errno: SystemError.othersFile.code)
     }
@@ -63,6 +70,17 @@ final class OutputFile {
     }
     if descriptor < 0 { throw SystemError(number) }
     return descriptor
+  }
+
+  /// Returns the number of a descriptor that a path names, such as `/dev/stdout`. The file behind it
+  /// belongs to whoever has opened it, and is written where it stands.
+  private static func openDescriptor(_ path: String) -> Int32? {
+    if path == "/dev/stdout" { return 1 }
+    if path == "/dev/stderr" { return 2 }
+    for folder in ["/dev/fd/", "/proc/self/fd/"] where path.hasPrefix(folder) {
+      return Int32(path.dropFirst(folder.count))
+    }
+    return nil
   }
 
   /// Follows links to the target file, and returns whether that may be replaced.
