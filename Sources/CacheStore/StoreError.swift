@@ -111,7 +111,10 @@ extension StoreError {
     case _ where error.isReadOnly:
       (code, remedy) = (.readOnly, "only read it, or choose a store on another disk")
     case .notFound:
-      (code, remedy) = (.notFound, "check the path")
+      (code, remedy) = (
+        .notFound,
+        "check the path; if the folder was deleted while the store was open, open it again"
+      )
     case _ where error.isWrongKind:
       (code, remedy) = (.notADirectory, "choose another folder, or remove what stands there")
     case _ where error.isOutOfDescriptors:

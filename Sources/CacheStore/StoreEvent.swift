@@ -36,6 +36,8 @@ public struct StoreEvent: Sendable, Hashable {
     /// The files of entries could not be written, for this reason. The entries stay in the journal,
     /// and it is tried again.
     case notSettled(StoreError)
+    /// The background work has written or removed files of the store, so its sizes may have changed.
+    case maintained
   }
 
   /// The kind of an event.
@@ -48,7 +50,12 @@ public struct StoreEvent: Sendable, Hashable {
 
 /// The listeners of a store, to which events are sent.
 final class EventHub: Sendable {
-  private let listeners = Lock<[Int: AsyncStream<StoreEvent>.Continuation]>([:])
+  private struct Listeners {
+    var all: [Int: AsyncStream<StoreEvent>.Continuation] = [:]
+    var isFinished = false
+  }
+
+  private let listeners = Lock(Listeners())
   private let listenerCount = Atomic<Int>(0)
   private let nextID = Atomic<Int>(0)
 
@@ -59,7 +66,7 @@ final class EventHub: Sendable {
   func send(_ kind: StoreEvent.Kind, key: ByteString? = nil, bytes: UInt64 = 0) {
     guard isHeard else { return }
     let event = StoreEvent(kind: kind, key: key, bytes: bytes)
-    let all = listeners.withLock { Array($0.values) }
+    let all = listeners.withLock { Array($0.all.values) }
     for listener in all { _ = callOut { listener.yield(event) } }
   }
 
@@ -67,19 +74,30 @@ final class EventHub: Sendable {
     let (stream, continuation) = AsyncStream.makeStream(
       of: StoreEvent.self, bufferingPolicy: .bufferingNewest(count))
     let id = nextID.add(1, ordering: .relaxed).newValue
-    listeners.withLock { $0[id] = continuation }
+    let isFinished = listeners.withLock { listeners in
+      if !listeners.isFinished { listeners.all[id] = continuation }
+      return listeners.isFinished
+    }
+    guard !isFinished else {
+      callOut { continuation.finish() }
+      return stream
+    }
     listenerCount.add(1, ordering: .relaxed)
     continuation.onTermination = { [weak self] _ in self?.forget(id) }
     return stream
   }
 
+  /// Ends all streams; those that are made later end at once.
   func finish() {
-    let all = listeners.withLock { Array($0.values) }
+    let all = listeners.withLock { listeners in
+      listeners.isFinished = true
+      return Array(listeners.all.values)
+    }
     for listener in all { callOut { listener.finish() } }
   }
 
   private func forget(_ id: Int) {
-    let known = listeners.withLock { $0.removeValue(forKey: id) }
+    let known = listeners.withLock { $0.all.removeValue(forKey: id) }
     if known != nil { listenerCount.subtract(1, ordering: .relaxed) }
   }
 }

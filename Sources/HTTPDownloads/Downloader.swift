@@ -130,11 +130,13 @@ public final class Downloader: Sendable {
   }
 
   /// Downloads a file and waits for it. If the task is cancelled, the download ends and keeps its
-  /// bytes, unless other callers wait for it.
+  /// bytes, unless other callers wait for it. A paused download of the same file goes on.
   ///
   /// - Throws: ``DownloadError``.
   public func download(_ request: DownloadRequest) async throws(DownloadError) -> DownloadedFile {
     let download = start(request)
+    // Whoever has paused it may have lost it, and this caller has no means to resume it.
+    download.resume()
     // A task that is not cancelled with the caller's, so that the part of an ended download is closed
     // before this returns.
     let ending = Task { () -> Result<DownloadedFile, DownloadError> in

@@ -62,6 +62,7 @@ extension CacheRules {
     let directives = response.facts.directives
     if demandsValidation(directives) { return .mustValidate(.noCache) }
     if request.noCache { return .mustValidate(.requestNoCache) }
+    if isOfFuture(response, now) { return .mustValidate(.stale(by: 0)) }
     let age = currentAge(of: response, at: now)
     let ttl = freshnessLifetime(of: response) - age
     if ttl <= 0 { return staleReuse(of: response, for: request, age: age, by: -ttl) }
@@ -71,6 +72,12 @@ extension CacheRules {
     }
     if let minFresh = request.minFresh, ttl < minFresh { return .mustValidate(.requestMinFresh) }
     return .fresh(ttl: ttl)
+  }
+
+  /// Returns whether the clock was ahead by more than a minute when the response came, so that its age
+  /// is not known.
+  private func isOfFuture(_ response: StoredResponse, _ now: HTTPDate) -> Bool {
+    response.responseTime.seconds(since: now) > 60
   }
 
   /// Decides the same with a lifetime that the caller sets. It counts from the time at which the
@@ -156,7 +163,7 @@ extension CacheRules {
     if demandsValidation(directives) || request.noCache { return false }
     let age = currentAge(of: response, at: now)
     let staleness = age - freshnessLifetime(of: response)
-    if forbidsStale(directives), staleness >= 0 { return false }
+    if forbidsStale(directives), staleness >= 0 || isOfFuture(response, now) { return false }
     let isGuarded = forbidsForcedStaleness(of: response)
     let window = max(directives.staleIfError ?? 0, isGuarded ? 0 : request.staleIfError ?? 0)
     switch failure {

@@ -27,7 +27,10 @@ extension OfflineCache {
         do {
           try files.setAttributes(
             [.protectionKey: protection], ofItemAtPath: "\(directory.path)/\(name)")
-        } catch { return }
+        } catch {
+          // Another thread or process may have removed it meanwhile.
+          if files.fileExists(atPath: "\(directory.path)/\(name)") { return }
+        }
       }
       // Last: it shows that the others are done.
       try? files.setAttributes([.protectionKey: protection], ofItemAtPath: directory.path)

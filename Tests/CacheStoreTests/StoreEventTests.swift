@@ -64,6 +64,24 @@ import Testing
     #expect(!bytes.contains { $0.kind == .removed(.count) })
   }
 
+  @Test(.timeLimit(.minutes(1)))
+  func `background work is reported, because it changes the sizes`() async throws {
+    let store = try sandbox.open(Options(), settling: .within(seconds: 1))
+    defer { store.close() }
+    let stream = store.events()
+    let before = store.statistics.allocatedBytes
+    try store.put(TestBody.make(5000, seed: 1), for: "a")
+    for await event in stream where event.kind == .maintained {
+      if store.statistics.allocatedBytes > before { break }
+    }
+  }
+
+  @Test(.timeLimit(.minutes(1))) func `events of a closed store end`() async throws {
+    let store = try sandbox.open()
+    store.close()
+    for await _ in store.events() {}
+  }
+
   @Test func `removal by age is reported as such`() async throws {
     let events = try await events { store in
       try store.put([1, 2, 3], for: "a")

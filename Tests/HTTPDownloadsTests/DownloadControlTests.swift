@@ -93,6 +93,17 @@ struct DownloadControlTests {
     await #expect(throws: DownloadError.self) { try await download.value() }
   }
 
+  @Test(.timeLimit(.minutes(1))) func `a paused one goes on for whoever asks without a handle`()
+    async throws
+  {
+    let server = FileServer(big)
+    let downloader = sandbox.downloader(server)
+    let (download, _) = await held(downloader, server)
+    download.pause()
+    await eventually { download.progress.phase == .paused }
+    _ = try await downloader.download(sandbox.asked())
+  }
+
   @Test func `a task that is cancelled ends its download`() async throws {
     let server = FileServer(big)
     let downloader = sandbox.downloader(server)

@@ -27,6 +27,15 @@ struct CacheRulesReuseTests {
     #expect(reuse("", at: 0) == .mustValidate(.stale(by: 0)))
   }
 
+  @Test func `what came while the clock was ahead is validated`() {
+    #expect(reuse("max-age=10", at: -60) == .fresh(ttl: 10))
+    #expect(reuse("max-age=10", at: -61) == .mustValidate(.stale(by: 0)))
+    #expect(reuse("max-age=10", "max-stale", at: -1000) == .mustValidate(.stale(by: 0)))
+    #expect(mayServeStale("max-age=10", at: -1000, after: .unreachable))
+    #expect(!mayServeStale("max-age=10, must-revalidate", at: -1000, after: .unreachable))
+    #expect(mayServeStale("max-age=10, must-revalidate", at: -9, after: .unreachable))
+  }
+
   @Test func `no-cache asks for validation of a fresh response, with field names it does not`() {
     #expect(reuse("max-age=10, no-cache", at: 0) == .mustValidate(.noCache))
     #expect(reuse("max-age=10, no-cache=\"\"", at: 0) == .mustValidate(.noCache))

@@ -277,5 +277,6 @@ extension Store {
       if let next { upkeep.requestSettling(after: next) }
       catalog.tendJournal()
     }
+    if !work.isDisjoint(with: [.sweep, .compact, .settle]) { events.send(.maintained) }
   }
 }
