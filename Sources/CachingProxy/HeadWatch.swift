@@ -3,7 +3,8 @@ import CacheSystem
 /// Ends connections on which the head of a request does not come in time: after their beginning, with
 /// the handshake of TLS, and after the end of each answer.
 ///
-/// libmicrohttpd 0.9.75 limits only the time between two bytes, and not even that during a handshake.
+/// libmicrohttpd 0.9.75 limits only the time between two bytes, and must not do even that during a
+/// handshake (``ServerDaemon``).
 /// It looks at all connections once a second.
 final class HeadWatch: Sendable {
   private struct Watched {

@@ -8,7 +8,7 @@ import Synchronization
 /// Hits are answered on the thread that read the request. All other requests wait in tasks while
 /// their connections are suspended, so a few threads serve thousands of clients.
 package final class ProxyServer: Sendable {
-  private enum Phase {
+  enum Phase {
     case idle
     case running(RunningServer)
     case stopped(ProxyCore)
@@ -22,7 +22,7 @@ package final class ProxyServer: Sendable {
 
   private let tunnels: (any TunnelTransport)?
   private let makeCore: @Sendable (ListeningSocket.Bound) -> ProxyCore
-  private let phase = Lock(Phase.idle)
+  let phase = Lock(Phase.idle)
   private let openness = Atomic<Bool>(false)
 
   /// Creates a server for a caching client.

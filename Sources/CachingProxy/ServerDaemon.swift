@@ -32,7 +32,10 @@ final class ServerDaemon: @unchecked Sendable {
     unsafe configuration.is_encrypted = isEncrypted ? 1 : 0
     unsafe configuration.thread_count = UInt32(clamping: max(1, options.threads))
     unsafe configuration.connection_limit = UInt32(clamping: connectionLimit)
-    unsafe configuration.idle_seconds = UInt32(clamping: max(1, options.idleSeconds))
+    // libmicrohttpd 0.9.75 never releases a connection that it ends within a handshake, and a thread spins
+    // on it. So there HeadWatch comes first.
+    let idleSeconds = max(1, options.idleSeconds) + (isEncrypted ? 5 : 0)
+    unsafe configuration.idle_seconds = UInt32(clamping: idleSeconds)
     unsafe configuration.connection_memory = connectionMemory
     // Safety: the threads hold the core until they are stopped, even if this object is released
     // before.

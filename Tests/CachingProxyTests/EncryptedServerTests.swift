@@ -1,3 +1,4 @@
+import CacheSystem
 import Foundation
 import HTTPSemantics
 import TestSupport
@@ -27,7 +28,8 @@ import Testing
   private static let certificate = ServerCertificate(
     certificates: Array(certificateText.utf8), key: Array(keyText.utf8))
 
-  @Test func `closes clients that do not speak TLS, or do not go on`() async throws {
+  @Test(.timeLimit(.minutes(1)))
+  func `closes clients that do not speak TLS, or do not go on`() async throws {
     try await withTunnels(
       to: 1, idleSeconds: 1,
       { options in
@@ -43,6 +45,10 @@ import Testing
         plain.send("GET / HTTP/1.1\r\nHost: localhost:\(port)\r\n\r\n")
         #expect(!plain.read().text.contains("ok"))
         for client in [silent, slow] { #expect(client.read().end != .open) }
+      }
+      // They are not only closed, but released.
+      if case .running(let running) = server.phase.withLock({ $0 }) {
+        while !running.core.connections.isBelow(1) { await Task.yield() }
       }
       #expect(throws: Never.self) { try server.replaceCertificate(Self.certificate) }
       let bad = ServerCertificate(certificates: Self.certificate.certificates, key: [])
