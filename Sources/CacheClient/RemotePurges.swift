@@ -71,15 +71,21 @@ final class RemotePurges: Sendable {
     let name = Self.name(tier)
     let isFirst = older.isEmpty
     await store.perform { [self] store in
-      let applied = isFirst ? Self.number(name, in: store) : 0
+      let known = isFirst ? Self.number(name, in: store) : 0
+      let applied = known ?? 0
       let before = failures.withLock { $0 }
       var areRemoved = true
-      for scope in scopes where list.numbers[scope] ?? 0 > applied {
-        do throws(StoreError) {
-          try remove(scope, store)
-        } catch {
+      func attempt(_ step: () throws(StoreError) -> Void) {
+        do throws(StoreError) { try step() } catch {
           // From a store that this process may not change, it could never remove them.
           if error.code != .readOnly { areRemoved = false }
+        }
+      }
+      if known == nil {
+        attempt { () throws(StoreError) in try removeOlder(than: list, store) }
+      } else {
+        for scope in scopes where list.numbers[scope] ?? 0 > applied {
+          attempt { () throws(StoreError) in try remove(scope, store) }
         }
       }
       // The number says that all older purges are applied, so it waits for those that failed, also in
@@ -101,7 +107,7 @@ final class RemotePurges: Sendable {
 
   /// Returns the number of the last purge that was applied to a store.
   static func appliedNumber(_ tier: RemoteCache, in store: Store) -> UInt64 {
-    number(name(tier), in: store)
+    number(name(tier), in: store) ?? 0
   }
 
   /// The key of the entry that has the number. Other servers have other numbers.
@@ -109,9 +115,24 @@ final class RemotePurges: Sendable {
     "offlinecache remote purges \(tier.options.namespace) \(tier.options.identity)"
   }
 
-  private static func number(_ name: ByteString, in store: Store) -> UInt64 {
-    guard case .hit(let entry) = store.lookUp(name) else { return 0 }
-    return UInt64(String(decoding: entry.body, as: UTF8.self)) ?? 0
+  private static func number(_ name: ByteString, in store: Store) -> UInt64? {
+    guard case .hit(let entry) = store.lookUp(name) else { return nil }
+    return UInt64(String(decoding: entry.body, as: UTF8.self))
+  }
+
+  /// Removes what was stored before a purge that covers it. The store has no number of these servers: it
+  /// is new, or their URLs are. What was stored later must stay, so the times decide.
+  private func removeOlder(than list: PurgeList, _ store: Store) throws(StoreError) {
+    flights.endAll()
+    permits.revokeAll()
+    cache.removeAllFromMemory()
+    for info in store.entries() where info.key.hasPrefix("GET ") || info.key.hasPrefix("HEAD ") {
+      // The numbers of purges are at least the microseconds since 1970.
+      let stored = info.created.nanoseconds / 1_000 - Int64(RemoteCache.clockTolerance * 1e6)
+      if list.covers(info.key, tags: info.tags, generation: UInt64(max(0, stored))) {
+        try store.remove(info.key, variant: info.variant)
+      }
+    }
   }
 
   private func remove(_ scope: PurgeList.Scope, _ store: Store) throws(StoreError) {

@@ -29,6 +29,11 @@ private struct GatedServer: HTTPTransport {
   }
 }
 
+/// A clock that is ten minutes ahead.
+private struct LaterClock: WallClock {
+  func now() -> Int64 { SystemClock().now() + 600_000_000_000 }
+}
+
 /// Several machines that share a tier.
 @Suite(.timeLimit(.minutes(5)))
 struct CachingClientRemoteTests {
@@ -290,6 +295,23 @@ struct CachingClientRemoteTests {
       await client.waitForBackground()
     }
     #expect(one.sandbox.store.info(for: key) == nil)
+  }
+
+  @Test("a purge of servers that are new to a store leaves what was stored later")
+  func newServers() async throws {
+    let origin = ScriptedTransport(answer([1]))
+    let server = MemoryServer()
+    let one = try TierMachine(origin, MemoryServer(), store: Options(clock: LaterClock()))
+    let other = try TierMachine(origin, server, base: "http://other.test/")
+    try await other.tier.purge(.everything)
+    try await one.fetch(request())
+    var options = ClientOptions()
+    options.remote = RemoteCache(options: other.tier.options, transport: server)
+    let client = CachingClient(
+      store: one.sandbox.store, transport: origin, options: options, clock: one.sandbox.clock)
+    try await options.remote?.refreshPurges()
+    await client.waitForBackground()
+    #expect(one.sandbox.store.info(for: one.client.key(of: request())) != nil)
   }
 
   @Test("a purge that failed is applied again")
