@@ -31,7 +31,12 @@ package enum LinkExtractor {
     // only one that uses them; libxml2 calls the handlers on this thread.
     guard let context = unsafe htmlNewParserCtxt() else { return References() }
     defer { unsafe htmlFreeParserCtxt(context) }
-    let run = unsafe ParserRun(context, bytes, mustEnd)
+    let encoding = encoding(of: bytes, charset)
+    // In the pieces after a byte that is no UTF-8, libxml2 would take all text for ISO 8859-1.
+    let isBroken =
+      encoding?.lowercased() == "utf-8" && String(validating: bytes, as: UTF8.self) == nil
+    let text = isBroken ? Array(String(decoding: bytes, as: UTF8.self).utf8) : bytes
+    let run = unsafe ParserRun(context, text, mustEnd)
     let pointer = unsafe Unmanaged.passUnretained(run).toOpaque()
     unsafe context.pointee.userData = pointer
     unsafe context.pointee.sax.pointee = handlers
@@ -45,7 +50,7 @@ package enum LinkExtractor {
         UnsafeMutableRawBufferPointer(start: target, count: Int(max(0, room))))
     }
     let document = unsafe htmlCtxtReadIO(
-      context, read, nil, pointer, nil, encoding(of: bytes, charset), Int32(options))
+      context, read, nil, pointer, nil, encoding, Int32(options))
     if let document = unsafe document { unsafe xmlFreeDoc(document) }
     return withExtendedLifetime(run) { run.references }
   }

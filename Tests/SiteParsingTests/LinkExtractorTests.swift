@@ -88,6 +88,14 @@ import Testing
     #expect(found(usual).all.count == 1)
   }
 
+  @Test func `a byte that is no UTF-8 spoils one link, not those after it`() {
+    var bytes = Array((0..<300).map { "<a href='/\u{E9}\($0)'>x</a>\n" }.joined().utf8)
+    bytes[10] = 0xFF
+    let found = LinkExtractor.references(in: bytes, charset: "UTF-8")
+    #expect(found.all.count == 300)
+    #expect(found.all.dropFirst().map(\.text) == (1..<300).map { "/\u{E9}\($0)" })
+  }
+
   @Test func `a base that is too long is none`() {
     let long = String(repeating: "a", count: References.maximumLength + 1)
     #expect(found("<base href='/\(long)/'><a href=x>").base == nil)
