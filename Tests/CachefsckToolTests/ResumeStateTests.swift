@@ -10,7 +10,7 @@ import Testing
     progress: CheckProgress(
       entries: 12, totalEntries: 99, bytes: 3456, totalBytes: 9999, shards: [0, 7, 0x3F, 255]),
     tally: [
-      .bodyWrong: .init(found: 3, repaired: 1, lostEntries: 1),
+      .bodyWrong: .init(found: 3, repaired: 1, lostEntries: 3),
       .foreignFile: .init(found: 2, repaired: 0),
     ])
 
@@ -39,11 +39,11 @@ import Testing
       ("saved 1", "saved x1"), ("entries 12", "entries -12"),
       ("bytes 3456", "bytes 9876543210123456789"), ("shards 00", "shards 0"),
       ("shards 00", "shards zz"),
-      ("body-wrong", "no-such-kind"), ("found body-wrong 3 1 1", "found body-wrong 3 4 1"),
-      ("found body-wrong 3 1 1", "found body-wrong -3 -4 1"),
-      ("body-wrong 3 1 1", "body-wrong 3 1 2"),
-      ("found body-wrong 3 1 1", "found body-wrong 3 1"),
-      ("found body-wrong 3 1 1", "found body-wrong 99999999999999999 1 1"), ("end", "\u{7F}"),
+      ("body-wrong", "no-such-kind"), ("found body-wrong 3 1 3", "found body-wrong 3 4 1"),
+      ("found body-wrong 3 1 3", "found body-wrong -3 -4 1"),
+      ("foreign-file 2 0 0", "foreign-file 2 0 1"),
+      ("found body-wrong 3 1 3", "found body-wrong 3 1"),
+      ("found body-wrong 3 1 3", "found body-wrong 99999999999999999 1 1"), ("end", "\u{7F}"),
     ])
   func `a state with a wrong line is none`(right: String, wrong: String) throws {
     let text = String(decoding: Self.state.encoded, as: UTF8.self)

@@ -79,7 +79,8 @@ struct ResumeState: Sendable, Hashable {
       guard words.count == 5, words[0] == "found",
         let kind = FindingKind(rawValue: String(words[1])), let found = Int(words[2]),
         let repaired = Int(words[3]), repaired >= 0, repaired <= found, found < 1 << 48,
-        let lost = Int(words[4]), (0...repaired).contains(lost)
+        // A body of several variants is one finding.
+        let lost = Int(words[4]), lost >= 0, lost < 1 << 48, repaired > 0 || lost == 0
       else { return nil }
       tally.add(kind, .init(found: found, repaired: repaired, lostEntries: lost))
     }

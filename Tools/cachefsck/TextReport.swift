@@ -64,7 +64,12 @@ struct TextReport {
       line += " (key \(terminalSafe(Array(key.prefix(Self.keyBytes))))\(end))"
     }
     switch finding.outcome {
-    case .repaired: line += finding.lostEntries > 0 ? ": the entry is lost" : ": repaired"
+    case .repaired:
+      switch finding.lostEntries {
+      case 0: line += ": repaired"
+      case 1: line += ": the entry is lost"
+      default: line += ": \(finding.lostEntries) entries are lost"
+      }
     case .failed(let cause): line += ": not repaired: \(terminalSafe(cause))"
     case .left:
       guard let level = verdict.request.repair else { break }
