@@ -33,6 +33,8 @@ package struct SourceEntry: Sendable {
     package static let status = MadeUp(rawValue: 1)
     /// The fields are at most `Content-Type`.
     package static let fields = MadeUp(rawValue: 2)
+    /// The time of the response is that of the migration, because the source has only later ones.
+    package static let time = MadeUp(rawValue: 4)
   }
 
   /// The requested URL, as it is written in the source: an HTTP URL that can be normalised.

@@ -21,6 +21,8 @@ struct Adoption {
     // An entry without any time is older than all others, and stale.
     let received = known.first { $0 <= now } ?? (known.isEmpty ? Timestamp(nanoseconds: 0) : now)
     isOfFuture = received == now
+    var entry = entry
+    if isOfFuture { entry.madeUp.insert(.time) }
     kept = KeptResponse(
       request: HTTPRequest(
         method: HTTPMethod(rawValue: entry.method), url: url, fields: entry.selectingFields),
@@ -28,6 +30,15 @@ struct Adoption {
       times: ResponseTimes(request: received, response: received), expires: entry.expires,
       userInfo: Self.userInfo(entry, row, format))
     past = ImportedTimes(created: entry.created, accessed: entry.lastAccess ?? received)
+  }
+
+  /// The name of the user info that says what the source does not have.
+  private static let madeUpName = ByteString("source-made-up")
+
+  /// Returns whether the time of an entry that was moved is not that of its response.
+  static func hasMadeUpTime(_ info: EntryInfo) -> Bool {
+    let text = info.userInfo.first { $0.name == madeUpName }?.value.bytes ?? []
+    return text.split(separator: UInt8(ascii: " ")).contains { $0.elementsEqual("time".utf8) }
   }
 
   /// The name of the user info with the format of the source.
@@ -52,9 +63,11 @@ struct Adoption {
       info.append(Field(ByteString("source-partition"), ByteString(partition)))
     }
     if !entry.madeUp.isEmpty {
-      let names = [(SourceEntry.MadeUp.status, "status"), (.fields, "fields")]
+      let names = [
+        (SourceEntry.MadeUp.status, "status"), (.fields, "fields"), (.time, "time"),
+      ]
       let text = names.filter { entry.madeUp.contains($0.0) }.map(\.1).joined(separator: " ")
-      info.append(Field(ByteString("source-made-up"), ByteString(text)))
+      info.append(Field(madeUpName, ByteString(text)))
     }
     guard let own = entry.userInfo else { return info }
     info.append(Field(ByteString("source-user-info"), ByteString(own.json)))

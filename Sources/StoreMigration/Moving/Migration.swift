@@ -226,8 +226,9 @@ public final class Migration {
       throw .skip(.alreadyThere, "")
     }
     let isMoved = known.userInfo.contains { $0.name == Adoption.formatName }
-    // What the destination has got itself is newer than a response of an unknown time.
-    guard isMoved || !adoption.isOfFuture,
+    // What the destination has got itself is newer than a response of an unknown time. Of two of
+    // these, the first one stays, also when they are moved again.
+    guard !adoption.isOfFuture || isMoved && !Adoption.hasMadeUpTime(known),
       cache.responseTime(of: known) < adoption.kept.times.response
     else {
       throw .skip(isMoved ? .duplicateURLSuperseded : .newerInDestination, "")

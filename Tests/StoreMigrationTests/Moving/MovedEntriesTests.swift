@@ -55,10 +55,12 @@ struct MovedEntriesTests {
       HostileSourcesTests.manifest
         + """
         INSERT INTO manifest VALUES('https://h/x', NULL, NULL, x'01', 1600000000, 1600000001, NULL),
-          ('https://h:443/x', NULL, NULL, x'02', 4000000000, 4000000001, NULL);
+          ('https://h:443/x', NULL, NULL, x'02', 4000000000, 4000000001, NULL),
+          ('HTTPS://h/x', NULL, NULL, x'04', 4000000002, 4000000003, NULL);
         """)
     let (store, _) = try move(source, sandbox)
     #expect(store.lookUp("GET https://h/x").entry?.body == [2])
+    for _ in 0..<2 { #expect(try move(source, sandbox).1.converted == 0) }
     // The app fetches it again.
     let cache = ResponseCache(store: store, rules: CacheRules())
     let times = ResponseTimes(request: now, response: now)
