@@ -14,26 +14,41 @@ extension StorePlace {
     case others
   }
 
-  /// Returns what a directory holds. Without store.json it is a store if a file has the seed of one, or
-  /// if everything in it may be what a power cut has left of a new one. Others use some of the names,
+  /// Returns what a directory holds. Without a good store.json it is a store if a file has the seed of
+  /// one, or if everything in it may be what a power cut or damage has left. Others use some of the names,
   /// too: `lock`, `journal`, CACHEDIR.TAG.
   package static func content(
     of root: borrowing Descriptor, _ files: any FileSystem, _ clock: any WallClock
   ) throws(SystemError) -> Content {
-    var (names, hasDescription, hasOthers): ([PathName], Bool, Bool) = ([], false, false)
+    if hasDescription(root, files) { return .store }
+    var (names, hasOthers): ([PathName], Bool) = ([], false)
     try files.list(root.raw) { name, _ in
-      switch name.text {
-      case "store.json", "store.json.new": hasDescription = true
-      case let text where Layout.topNames.contains(text): names.append(name)
-      default: hasOthers = true
-      }
-      return !hasDescription
+      if Layout.topNames.contains(name.text) { names.append(name) } else { hasOthers = true }
+      return true
     }
-    if hasDescription { return .store }
     if names.isEmpty { return hasOthers ? .others : .nothing }
     var isNew = !hasOthers
-    for name in names where isNew { isNew = mayBeNew(name, in: root, files) }
+    for name in names where isNew {
+      // A damaged store.json is one beside other parts of a store.
+      let isDescription = name.text.hasPrefix("store.json")
+      isNew = isDescription && names.count > 1 || mayBeNew(name, in: root, files)
+    }
     return isNew || restorable(root, files, clock) != nil ? .store : .others
+  }
+
+  /// Returns whether there is a store.json of this or a newer version, or one that cannot be read.
+  private static func hasDescription(
+    _ root: borrowing Descriptor, _ files: any FileSystem
+  ) -> Bool {
+    let bytes: [UInt8]
+    do throws(SystemError) {
+      bytes = try files.readFile(
+        Layout.description, in: root, limit: StoreDescription.maximumBytes)
+    } catch { return error != .notFound && error != .tooLarge }
+    do throws(FormatError) {
+      _ = try StoreDescription(decoding: bytes)
+      return true
+    } catch { return error.code == .newerFormat }
   }
 
   /// Returns whether a name in a directory may belong to a store that was just made.
@@ -42,11 +57,12 @@ extension StorePlace {
   ) -> Bool {
     let isPart: (PathName) -> Bool
     switch name.text {
-    case "CACHEDIR.TAG", "lock":
+    case "CACHEDIR.TAG", "lock", "store.json", "store.json.new":
       guard let bytes = try? files.readFile(name, in: root, limit: 1024) else { return false }
-      return name.text == "lock"
-        ? bytes.isEmpty || bytes.starts(with: Array("OCCLOSED".utf8))
-        : Layout.backupTagText.utf8.starts(with: bytes)
+      // File systems leave files of zeros after a power cut.
+      if bytes.allSatisfy({ $0 == 0 }) { return true }
+      return name.text == "lock" && bytes.starts(with: Array("OCCLOSED".utf8))
+        || name.text == "CACHEDIR.TAG" && Layout.backupTagText.utf8.starts(with: bytes)
     case "journal": isPart = { Layout.segmentNumber($0) != nil || $0.text == "new" }
     case "entries": isPart = { $0.count == 2 && $0.hex(in: 0..<2) != nil }
     case "staging": isPart = { Layout.isSession($0) }
