@@ -66,7 +66,7 @@ final class CrawlReport: Sendable {
     }
     let (cause, remedy) =
       if summary.reachedLimit {
-        ("--limit was reached", "run it again to go on")
+        ("--limit was reached", "run it again to go on, with more if a page failed for it")
       } else if summary.filledFrontier {
         ("there are too many URLs to remember", "crawl parts of the site by themselves")
       } else {
