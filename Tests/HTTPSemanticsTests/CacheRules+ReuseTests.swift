@@ -27,7 +27,7 @@ struct CacheRulesReuseTests {
     #expect(reuse("", at: 0) == .mustValidate(.stale(by: 0)))
   }
 
-  @Test func `what came while the clock was ahead is validated`() {
+  @Test func `with a clock that was ahead, the age is unknown and asks for validation`() {
     #expect(reuse("max-age=10", at: -60) == .fresh(ttl: 10))
     #expect(reuse("max-age=10", at: -61) == .mustValidate(.stale(by: 0)))
     #expect(reuse("max-age=10", "max-stale", at: -1000) == .mustValidate(.stale(by: 0)))
