@@ -126,7 +126,7 @@ final class TunnelDesk: Sendable {
       leave()
       return ProxyAnswer(
         head: head, body: .bytes(body), source: .network, cacheStatus: TunnelAnswer.bypass,
-        reason: "asked for another protocol", representationLength: UInt64(body.count))
+        reason: "asked for another protocol")
     case .switched(let head, let server, let first):
       let name = head.fields.first(named: "Upgrade")?.text ?? ""
       let switched = SwitchedServer(

@@ -84,6 +84,17 @@ import Testing
     }
   }
 
+  @Test func `gets a 304 without a length that the origin has not told`() async throws {
+    let head = try await withOrigin { port, _ in
+      try await onThread { [text = request(port, "unchanged")] in
+        let client = try RawClient(port: port)
+        client.send(text)
+        return client.read(until: "\r\n\r\n")
+      }
+    }
+    #expect(head.status == 304 && head.field("Content-Length") == nil)
+  }
+
   @Test(arguments: [
     ("h2c", "", "GET"), ("websocket", "Content-Length: 1\r\n", "GET"), ("websocket", "", "POST"),
     ("", "", "GET"), (" , h2c", "", "GET"), ("TLS/1.2", "", "GET"), ("HTTP/3.0", "", "GET"),
