@@ -135,7 +135,7 @@ public final class Downloader: Sendable {
   /// - Throws: ``DownloadError``.
   public func download(_ request: DownloadRequest) async throws(DownloadError) -> DownloadedFile {
     let download = start(request)
-    // Whoever has paused it may have lost it, and this caller has no means to resume it.
+    // It may be one that somebody has paused. This caller cannot resume it later.
     download.resume()
     // A task that is not cancelled with the caller's, so that the part of an ended download is closed
     // before this returns.

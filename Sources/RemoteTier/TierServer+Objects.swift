@@ -93,7 +93,7 @@ extension TierServer {
     return bytes
   }
 
-  /// What a server has under the name of a body.
+  /// The state of a body on a server.
   enum Presence: Sendable {
     /// An object of the right length, or of one that the server does not tell.
     case whole
@@ -101,7 +101,7 @@ extension TierServer {
     case absent
   }
 
-  /// Returns whether a body is there with its length.
+  /// Asks for the state of a body with HEAD.
   func presence(
     of name: ObjectName, length: UInt64
   ) async throws(RemoteReason) -> Presence {

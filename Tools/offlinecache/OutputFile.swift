@@ -72,8 +72,8 @@ final class OutputFile {
     return descriptor
   }
 
-  /// Returns the number of a descriptor that a path names, such as `/dev/stdout`. The file behind it
-  /// belongs to whoever has opened it, and is written where it stands.
+  /// Returns the number of the open descriptor that a path names, such as `/dev/stdout`; `nil` for any
+  /// other path. The caller writes to the descriptor, and must not replace the file behind it.
   private static func openDescriptor(_ path: String) -> Int32? {
     if path == "/dev/stdout" { return 1 }
     if path == "/dev/stderr" { return 2 }
