@@ -14,8 +14,8 @@ extension CachingClient {
   /// Sends a credential to the directory of a URL, and below it, without waiting for a challenge.
   ///
   /// So a program that knows its user finds the responses stored for that user while there is no
-  /// network. The credential is kept in memory until a server refuses it, or until
-  /// ``forgetCredentials()``.
+  /// network. The credential is kept in memory until ``forgetCredentials()``, or until a server
+  /// refuses it: once, or eight times in a row if it has been accepted.
   public func use(_ credential: Credential, for url: NormalizedURL) {
     let space = CredentialSession.Space(origin: NormalizedURL.Origin(url), realm: "")
     authenticator.session.keep(credential, in: space, at: url, everywhere: false)

@@ -84,6 +84,8 @@ package struct AuthenticatingTransport: HTTPTransport {
         session.setWay(way, for: credential, to: request.url)
       }
       guard response.head.status == 401, repeats < Self.maximumRepeats, let again,
+        Self.isStale(response.head)
+          || !session.isForOtherRealm(credential, than: response.head, at: request.url),
         let next = Self.next(
           after: response.head, way, credential,
           mayBeUsed: repeats == 0 && !session.isLatest(way, for: credential, to: request.url))

@@ -64,9 +64,12 @@ package struct Authenticator: Sendable {
           mayAskAnew && session.isUnseen(credential, by: head(answer), at: request.url)
         if isElsewhere {
           mayAskAnew = false
-        } else {
-          session.forget(credential, at: request.url)
-          await removeFromVault(credential, head(answer), at: request.url)
+        } else if login.credential != nil
+          || !session.isForOtherRealm(credential, than: head(answer), at: request.url)
+        {
+          if session.refuse(credential, at: request.url) {
+            await removeFromVault(credential, head(answer), at: request.url)
+          }
           refused = credential
           failures += 1
         }

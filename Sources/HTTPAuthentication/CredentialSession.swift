@@ -25,6 +25,11 @@ package final class CredentialSession: Sendable {
   /// The limit of remembered pairs of credential and origin; a forgotten pair costs one more 401.
   private static let maximumWays = 1024
 
+  /// How often in a row a credential that was accepted may be refused before it is forgotten. A server
+  /// also sends 401 where this user may not go, and a password that has changed must not be tried for
+  /// ever.
+  static let maximumRefusals = 8
+
   /// The limit of directories of one protection space; a forgotten one costs one more 401.
   private static let maximumDirectories = 64
 
@@ -36,6 +41,8 @@ package final class CredentialSession: Sendable {
     /// Where the vault saves it once a server has accepted it; `nil` if it is saved, or not to be.
     var unsaved: ProtectionSpace?
     var isAccepted = false
+    /// How often it has been refused since it was accepted.
+    var refusals = 0
   }
 
   private struct State {
@@ -68,12 +75,12 @@ package final class CredentialSession: Sendable {
     state.withLock { state in
       guard !state.kept.isEmpty else { return nil }
       let origin = NormalizedURL.Origin(url)
-      var best: (length: Int, credential: Credential)?
+      // The deepest directory counts, and then the credential whose realm is known.
+      var best: (rank: (depth: Int, hasRealm: Int), credential: Credential)?
       for kept in state.kept where kept.space.origin == origin {
         for directory in kept.directories where url.target.hasPrefix(directory) {
-          if directory.utf8.count > best?.length ?? -1 {
-            best = (directory.utf8.count, kept.credential)
-          }
+          let rank = (depth: directory.utf8.count, hasRealm: kept.space.realm.isEmpty ? 0 : 1)
+          if rank > best?.rank ?? (-1, 0) { best = (rank, kept.credential) }
         }
       }
       return best?.credential
@@ -127,11 +134,11 @@ package final class CredentialSession: Sendable {
     let origin = NormalizedURL.Origin(url)
     state.withLock { state in
       for index in state.kept.indices
-      where state.kept[index].unsaved != nil && state.kept[index].space.origin == origin
-        && state.kept[index].credential == credential
+      where state.kept[index].space.origin == origin && state.kept[index].credential == credential
         && state.kept[index].directories.contains(where: { url.target.hasPrefix($0) })
       {
         state.kept[index].isAccepted = true
+        state.kept[index].refusals = 0
       }
     }
   }
@@ -149,20 +156,44 @@ package final class CredentialSession: Sendable {
           && $0.credential == credential
       }
       guard let index, let space = state.kept[index].unsaved.take() else { return nil }
-      state.kept[index].isAccepted = false
       return (space, state.logOuts)
     }
   }
 
-  /// Forgets a credential that an origin has refused.
-  func forget(_ credential: Credential, at url: NormalizedURL) {
+  /// Records that an origin has refused a credential, and forgets it, unless the origin has accepted
+  /// it before: then only the page may be closed to this user.
+  ///
+  /// - Returns: Whether it is not kept any more.
+  func refuse(_ credential: Credential, at url: NormalizedURL) -> Bool {
     let origin = NormalizedURL.Origin(url)
-    state.withLock { state in
-      for kept in state.kept where kept.space.origin == origin && kept.credential == credential {
-        Self.release(kept.credential, &state)
-        state.changes += 1
+    return state.withLock { state in
+      var isKept = false
+      for index in state.kept.indices.reversed()
+      where state.kept[index].space.origin == origin && state.kept[index].credential == credential {
+        state.kept[index].refusals += 1
+        if state.kept[index].isAccepted, state.kept[index].refusals < Self.maximumRefusals {
+          isKept = true
+        } else {
+          state.kept.remove(at: index)
+          Self.release(credential, &state)
+          state.changes += 1
+        }
       }
-      state.kept.removeAll { $0.space.origin == origin && $0.credential == credential }
+      return !isKept
+    }
+  }
+
+  /// Returns whether a 401 asks for realms for which a credential is not kept: the server has not tried
+  /// it there. A credential whose realm is not known is for all.
+  func isForOtherRealm(
+    _ credential: Credential, than head: HTTPResponseHead, at url: NormalizedURL
+  ) -> Bool {
+    let origin = NormalizedURL.Origin(url)
+    let asked = AuthenticationChallenge.supported(in: head).map { $0.challenge.realm }
+    return state.withLock { state in
+      let own = state.kept.filter { $0.space.origin == origin && $0.credential == credential }
+      return !own.isEmpty && !asked.isEmpty
+        && own.allSatisfy { !$0.space.realm.isEmpty && !asked.contains($0.space.realm) }
     }
   }
 

@@ -6,7 +6,8 @@ import HTTPSemantics
 // Credentials of the user.
 extension OfflineCache {
   /// Sends a credential with all requests to the folder of a URL and below it, without waiting for
-  /// a challenge, until a server refuses it or ``forgetCredentials()`` is called.
+  /// a challenge, until ``forgetCredentials()`` is called or a server refuses it: once, or eight times
+  /// in a row if it has been accepted, because a server may also close single pages to a user.
   ///
   /// A program that knows its user when it starts calls this, so that the responses stored for that
   /// user are found while there is no network.

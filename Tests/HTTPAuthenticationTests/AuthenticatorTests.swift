@@ -16,6 +16,8 @@ private final class Server: Sendable {
   let authenticator: Authenticator
   /// The status for a request with the right credential.
   let status = Mutex(200)
+  /// The paths that are closed also to the right credential.
+  let closed = Mutex<Set<String>>([])
   let vault: MemoryVault?
 
   init(_ provider: ScriptedProvider?, _ vault: MemoryVault?, demand: String...) throws {
@@ -29,7 +31,7 @@ private final class Server: Sendable {
       authenticator: authenticator)
     scripted.set { [unowned self] request in
       let sent = request.fields.first(named: "Authorization")?.text
-      if sent == Self.right.basic {
+      if sent == Self.right.basic, !closed.withLock({ $0.contains(request.url.target) }) {
         return .success(ScriptedTransport.Answer("secret", status: status.withLock { $0 }))
       }
       return .success(
@@ -294,5 +296,59 @@ extension AuthenticatorTests {
     #expect(try await server.get() == 200)
     #expect(vault.calls.suffix(2) == [.save(right, space), .remove(right, space)])
     #expect(vault.content.isEmpty)
+  }
+
+  @Test func `a page that is closed to a user does not log the user out`() async throws {
+    let provider = ScriptedProvider(.use(right), .goOnWithout)
+    let vault = MemoryVault()
+    let server = try Server(provider, vault)
+    server.closed.withLock { $0 = ["/secret"] }
+    #expect(try await server.get() == 200)
+    #expect(try await server.get("/secret") == 401)
+    #expect(vault.content == [try Server.space(): right])
+    #expect(try await server.get("/b") == 200)
+    #expect(provider.challenges.map(\.failures) == [0, 1])
+  }
+
+  @Test(arguments: ["Basic", "Digest"])
+  func `two realms of an origin have a credential each`(scheme: String) async throws {
+    let other = Credential.password(user: "bob", password: "other")
+    let asked = Mutex<[String]>([])
+    let provider: CredentialProvider = { challenge in
+      // As a program is told to: a password is given once.
+      guard challenge.failures == 0 else { return .goOnWithout }
+      asked.withLock { $0.append(challenge.realm) }
+      return .use(challenge.realm == "a" ? Server.right : other)
+    }
+    let authenticator = Authenticator(provider: provider)
+    let scripted = ScriptedTransport(ScriptedTransport.Answer())
+    scripted.set { request in
+      let realm = request.url.target.hasPrefix("/a") ? "a" : "b"
+      let credential = realm == "a" ? Server.right : other
+      let user = realm == "a" ? "alice" : "bob"
+      let sent = request.fields.first(named: "Authorization")?.text ?? ""
+      if sent == credential.basic
+        || sent.contains("username=\"\(user)\"") && sent.contains("realm=\"\(realm)\"")
+      {
+        return .success(ScriptedTransport.Answer("page"))
+      }
+      let challenge = "\(scheme) realm=\"\(realm)\", nonce=\"n\", qop=\"auth\""
+      return .success(
+        ScriptedTransport.Answer(
+          "who", status: 401, fields: [HTTPField("WWW-Authenticate", challenge)]))
+    }
+    let transport = LoginTransport(
+      transport: AuthenticatingTransport(transport: scripted, session: authenticator.session),
+      authenticator: authenticator)
+    for path in ["/a1", "/b1", "/a2", "/b2", "/a3", "/b3"] {
+      let url = try NormalizedURL("http://a.example\(path)")
+      #expect(try await transport.send(HTTPRequest(url: url)).head.status == 200, "\(path)")
+    }
+    #expect(asked.withLock { $0 } == ["a", "b"])
+    #expect(
+      !scripted.requests.contains { request in
+        let sent = request.fields.first(named: "Authorization")?.text ?? ""
+        return sent.contains("alice") && sent.contains("realm=\"b\"")
+      })
   }
 }

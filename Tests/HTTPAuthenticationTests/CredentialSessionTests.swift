@@ -64,12 +64,34 @@ struct CredentialSessionTests {
     #expect(session.credential(named: two.name) == two)
     try keep(two, at: "a.example/x/", realm: "s")
     try keep(two, at: "b.example/")
-    session.forget(two, at: try url("a.example/page"))
+    #expect(session.refuse(two, at: try url("a.example/page")))
     #expect(try sent("a.example/x/") == nil)
     #expect(try sent("b.example/") == two)
     session.forgetAll()
     #expect(try sent("b.example/") == nil)
     #expect(session.credential(named: two.name) == nil)
+  }
+
+  @Test("what was accepted is forgotten after refusals in a row")
+  func refusals() throws {
+    let page = try url("a.example/page")
+    try keep(one, at: "a.example/")
+    session.noteAccepted(one, at: page)
+    for _ in 1..<CredentialSession.maximumRefusals { #expect(!session.refuse(one, at: page)) }
+    session.noteAccepted(one, at: page)
+    for _ in 1..<CredentialSession.maximumRefusals { #expect(!session.refuse(one, at: page)) }
+    #expect(try sent("a.example/page") == one)
+    #expect(session.refuse(one, at: page))
+    #expect(try sent("a.example/page") == nil)
+    #expect(session.credential(named: one.name) == nil)
+  }
+
+  @Test("in one folder, a credential of a known realm is sent first")
+  func knownRealm() throws {
+    try keep(one, at: "a.example/x/", realm: "")
+    try keep(two, at: "a.example/x/", realm: "r")
+    #expect(try sent("a.example/x/page") == two)
+    #expect(try sent("a.example/") == nil)
   }
 
   @Test("what is in use is found until its last user lets go of it")
