@@ -111,6 +111,14 @@ final class DownloadPlace: @unchecked Sendable {
     status(name).flatMap { $0.isOwnFile ? $0 : nil }
   }
 
+  /// Gives the part the permissions of the file that it will replace, if that is this user's. The user
+  /// may read and write it in any case, so that the download can be resumed.
+  func passOnMode() {
+    guard let old = ownStatus(target), old.kind == .file else { return }
+    // A volume without permissions has none to pass on.
+    try? files.changeMode(at: part, in: folder, to: old.mode & 0o777 | 0o600)
+  }
+
   /// Returns the name of a file of another user that a download would have to replace, but that
   /// cannot be removed from the folder.
   ///

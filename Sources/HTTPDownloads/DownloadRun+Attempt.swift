@@ -30,7 +30,8 @@ extension DownloadRun {
   /// The longest time that bytes of a slow transfer wait to be written.
   private static let flushInterval = Duration.seconds(1)
 
-  /// Requests the missing bytes, and writes them.
+  /// Requests the missing bytes, and writes them. If the part is whole, asks whether the file is still
+  /// the same.
   func attempt(
     _ place: DownloadPlace, _ part: PartFile, _ record: DownloadRecord?
   ) async -> DownloadAttempt {
@@ -43,11 +44,10 @@ extension DownloadRun {
       progress.resumed = min(progress.resumed, part.length)
       progress.total = record?.length
     }
-    let resumption = record.flatMap {
-      Resumption(
-        of: $0.head.fields, offset: part.length, completeLength: $0.length, now: date)
-    }
-    var finished = resumption == nil ? await finishedRecord(place) : nil
+    let whole = record.flatMap { $0.length == part.length ? $0 : nil }
+    let resumption = whole == nil ? record.flatMap { continuing($0, part) } : nil
+    var finished = whole
+    if resumption == nil, whole == nil { finished = await finishedRecord(place) }
     do throws(DownloadError.Cause) {
       var answer = try await send(request(resumption, finished))
       if answer.head.status == 304, let known = finished, !known.isMet(by: answer) {
@@ -56,10 +56,20 @@ extension DownloadRun {
         finished = nil
         answer = try await send(request(nil, nil))
       }
+      if answer.head.status == 304, var whole, finished != nil {
+        await answer.body.end()
+        whole.selection = downloader.selection(of: asked, by: whole.head, sentBy: answer.user)
+        return DownloadAttempt(outcome: .complete, record: whole)
+      }
       return await take(answer, place, part, record, resumption, finished)
     } catch {
       return DownloadAttempt(outcome: .failed(error), record: record)
     }
+  }
+
+  private func continuing(_ record: DownloadRecord, _ part: PartFile) -> Resumption? {
+    Resumption(
+      of: record.head.fields, offset: part.length, completeLength: record.length, now: date)
   }
 
   /// Returns the record of the existing file, for the server to confirm.

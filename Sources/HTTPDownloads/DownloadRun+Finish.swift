@@ -5,9 +5,11 @@ import HTTPSemantics
 // From the part to the file in place.
 extension DownloadRun {
   /// Verifies the part, and renames it to the target.
+  ///
+  /// - Parameter given: When the server gave the content, or confirmed it; `nil` for now.
   func finish(
     _ place: DownloadPlace, _ part: PartFile, _ record: DownloadRecord, _ counts: Counts,
-    source: DownloadedFile.Source = .network
+    source: DownloadedFile.Source = .network, given: Timestamp? = nil
   ) async throws(DownloadError) -> DownloadedFile {
     try await verify(part, record)
     let (asked, isDurable) = (asked, downloader.options.isDurable)
@@ -19,7 +21,7 @@ extension DownloadRun {
       var record = record
       (record.ended, record.length, record.modified) = (now, status.length, status.modified)
       (record.replaced, record.mayReplace) = (place.ownTime(of: record.url), nil)
-      record.expire(asked.expiry ?? record.expiry, from: now)
+      record.expire(asked.expiry ?? record.expiry, from: given.map { min($0, now) } ?? now)
       // The record first: it only counts for the file that is about to take the name.
       try place.save(record, .finished)
       try part.moveIntoPlace()

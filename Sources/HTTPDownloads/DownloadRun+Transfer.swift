@@ -63,13 +63,17 @@ extension DownloadRun {
     // Whether the part has bytes of several answers, and whether their digest was wrong before.
     var (isPutTogether, wasWrong) = (part.length > 0, false)
     var retry = 0
+    // A whole file of an earlier call may have changed since.
+    var mustAsk = record.map { $0.length == part.length && !isOfUse($0) } ?? false
+    // When the server gave the bytes of a whole file of an earlier call; `nil` for now.
+    var given = record.flatMap { $0.length == part.length ? $0.started : nil }
     // The furthest point of all tries: only bytes beyond it are progress.
     var furthest = part.length
     while true {
       if download.isStopped { throw download.error(.cancelled) }
-      if let whole = record, whole.length == part.length {
+      if let whole = record, whole.length == part.length, !mustAsk {
         do throws(DownloadError) {
-          return try await finish(place, part, whole, counts)
+          return try await finish(place, part, whole, counts, given: given)
         } catch {
           // A file made of several answers is downloaded once more as a whole.
           guard case .wrongDigest = error.cause, isPutTogether, !wasWrong else { throw error }
@@ -90,13 +94,22 @@ extension DownloadRun {
       switch attempt.outcome {
       case .confirmed(let record, let user):
         return try await confirm(record, by: user, place, part, &counts)
-      case .complete: continue
+      case .complete: (mustAsk, given) = (false, nil)
       case .askForWhole: (counts.resumed, isPutTogether) = (0, false)
       case .failed(let cause, let retryAfter):
         try await waitToRetry(cause, retry, retryAfter)
         retry += 1
       }
     }
+  }
+
+  /// Returns whether the whole file of an earlier call is what this call wants, without a question to the
+  /// server: it has not expired, or is what the digest says.
+  private func isOfUse(_ record: DownloadRecord) -> Bool {
+    var known = record
+    known.expire(asked.expiry ?? record.expiry, from: min(record.started, downloader.now))
+    return asked.digest != nil
+      || asked.reuse == .unexpired && !known.hasExpired(at: downloader.now)
   }
 
   /// Reads the bytes of an earlier call; returns `nil` if none can be used.

@@ -57,7 +57,7 @@ final class PartFile: @unchecked Sendable {
   /// - Returns: `nil` if another process has the lock.
   static func open(_ place: DownloadPlace) throws(SystemError) -> PartFile? {
     while true {
-      // The mode is that of the target, which the part becomes.
+      // The mode of a new target, which the part becomes.
       let part = try place.open(place.part, mode: 0o666)
       guard try place.files.tryLock(part) else {
         // A lock of another user is not waited for: it may never end, and the file would not be
@@ -66,6 +66,7 @@ final class PartFile: @unchecked Sendable {
         return nil
       }
       guard try isOurs(part, place.part, place) else { continue }
+      place.passOnMode()
       while true {
         let sums = try place.open(place.sums, mode: 0o600)
         if try isOurs(sums, place.sums, place, isPrivate: true) {

@@ -157,4 +157,79 @@ struct DownloadOwnershipTests {
     #expect(try await downloader.download(careful).source == .network)
     #expect(sandbox.bytes() == content(100_000, seed: 2))
   }
+
+  /// Leaves a whole part of an earlier call, which a file in its place has kept from its name.
+  private func leaveWholePart(_ downloader: Downloader) async throws {
+    let gate = Gate()
+    server.fail(.init(gate: gate))
+    var careful = sandbox.asked()
+    careful.replacesOthers = false
+    let download = downloader.start(careful)
+    await eventually { download.progress.received > 0 }
+    try Data("mine".utf8).write(to: URL(fileURLWithPath: sandbox.path()))
+    gate.open()
+    _ = await #expect(throws: DownloadError.self) { try await download.value() }
+    try FileManager.default.removeItem(atPath: sandbox.path())
+  }
+
+  @Test(arguments: [true, false])
+  func `a whole part is not taken for what the server has now`(hasChanged: Bool) async throws {
+    let downloader = sandbox.downloader(server)
+    try await leaveWholePart(downloader)
+    let now = hasChanged ? content(100_000, seed: 2) : content(100_000)
+    if hasChanged { server.change(now, tag: "\"2\"") }
+    var current = sandbox.asked()
+    current.reuse = .confirmed
+    let file = try await downloader.download(current)
+    #expect(sandbox.bytes() == now && sandbox.names == [".json", "file"])
+    #expect(file.resumedBytes == (hasChanged ? 0 : 100_000))
+    #expect(server.requests.count == 2)
+    #expect(server.requests[1].fields.first(named: "If-None-Match")?.text == "\"1\"")
+  }
+
+  @Test func `the time of a whole part counts from when the server gave it`() async throws {
+    let downloader = sandbox.downloader(server)
+    try await leaveWholePart(downloader)
+    sandbox.clock.advance(bySeconds: 50)
+    var hour = sandbox.asked()
+    hour.expiry = DownloadExpiry(after: 60)
+    _ = try await downloader.download(hour)
+    #expect(server.requests.count == 1)
+    sandbox.clock.advance(bySeconds: 11)
+    #expect(try await downloader.download(hour).source == .confirmed)
+  }
+
+  @Test func `a whole part that has expired waits while the server cannot be reached`() async throws
+  {
+    let downloader = sandbox.downloader(server)
+    try await leaveWholePart(downloader)
+    server.fail(.init(status: 403))
+    var current = sandbox.asked()
+    current.reuse = .confirmed
+    #expect(await sandbox.failure(downloader, current) == .status(403))
+    #expect(try await downloader.download(current).resumedBytes == 100_000)
+    #expect(server.requests.count == 3)
+  }
+
+  @Test(arguments: [0o600, 0o640, 0o400])
+  func `a new version has the permissions of the old one`(mode: Int) async throws {
+    let downloader = sandbox.downloader(server)
+    _ = try await downloader.download(sandbox.asked())
+    unsafe chmod(sandbox.path(), mode_t(mode))
+    server.change(content(90_000, seed: 2), tag: "\"2\"")
+    let gate = Gate()
+    server.fail(.init(gate: gate))
+    let download = downloader.start(sandbox.asked())
+    await eventually { download.progress.received > 0 }
+    #expect(try permissions(sandbox.hidden(".part")) == mode | 0o600)
+    gate.open()
+    _ = try await download.value()
+    #expect(try permissions(sandbox.path()) == mode | 0o600)
+  }
+
+  private func permissions(_ path: String) throws -> Int {
+    var status = stat()
+    try #require(unsafe stat(path, &status) == 0)
+    return Int(status.st_mode & 0o777)
+  }
 }
