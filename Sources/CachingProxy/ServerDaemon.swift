@@ -104,6 +104,7 @@ private func began(
   let core = unsafe Unmanaged<ProxyCore>.fromOpaque(context).takeUnretainedValue()
   core.begin()
   let client = unsafe ClientConnection(connection).client
+  if let target = client?.target { core.interceptor?.asked(target) }
   let exchange = unsafe Exchange(
     core: core, connection: ClientConnection(connection),
     target: Array(UnsafeRawBufferPointer(start: target, count: count)),

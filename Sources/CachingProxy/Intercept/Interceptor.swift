@@ -7,19 +7,13 @@ import HTTPTransports
 /// the user's own authority, and the requests go through the store like all others.
 ///
 /// A host is left alone if the user has excluded it, or the authority may not vouch for it (name
-/// constraints), and for an hour if a client has refused our
-/// certificate: a program with its own list of authorities, or with pins.
+/// constraints), and for an hour if a client has refused our certificate (``RefusedHosts``).
 final class Interceptor: Sendable {
   private struct State {
     /// The hosts that clients have asked for, by socket, until their connections begin.
     var targets: [Int32: InterceptedTarget] = [:]
-    /// The hosts whose clients have refused our certificate, and the ends of the hours.
-    var refused: [String: ContinuousClock.Instant] = [:]
+    var refused = RefusedHosts()
   }
-
-  private static let leftAlone = Duration.seconds(3600)
-  /// The most hosts that are remembered as refused; the oldest is forgotten for another.
-  private static let maximumRefused = 1_024
 
   private let authority: LocalAuthority
   private let excluded: [HostPattern]
@@ -62,6 +56,11 @@ final class Interceptor: Sendable {
   /// Returns the host for which a connection was admitted; `nil` for other connections.
   func target(of socket: Int32) -> InterceptedTarget? { state.withLock { $0.targets[socket] } }
 
+  /// Notes that the client of a connection that was admitted accepts the certificate.
+  func asked(_ target: InterceptedTarget) {
+    state.withLock { $0.refused.accept(target.url.host) }
+  }
+
   /// Forgets what is known of an earlier connection with the number of a new one. The server library
   /// does not tell the end of a connection if it had no memory to begin it.
   func forget(_ socket: Int32) { _ = end(socket) }
@@ -70,8 +69,13 @@ final class Interceptor: Sendable {
   func ended(_ socket: Int32, of client: String) {
     guard let (target, handshake) = end(socket) else { return }
     switch handshake {
+    case ocmhd_handshake_done: asked(target)
     case ocmhd_handshake_offered:
-      leaveAlone(target.url.host)
+      let isRefused = state.withLock { $0.refused.refuse(target.url.host, at: .now) }
+      guard isRefused else {
+        record(target, client, "the client has broken off the handshake")
+        return
+      }
       core.leftAlone(target.url.host)
       record(
         target, client,
@@ -92,18 +96,7 @@ final class Interceptor: Sendable {
 
   private func isLeftAlone(_ host: String) -> Bool {
     if excluded.contains(where: { $0.matches(host) }) || !authority.covers(host) { return true }
-    return state.withLock { state in state.refused[host].map { $0 > .now } ?? false }
-  }
-
-  private func leaveAlone(_ host: String) {
-    state.withLock { state in
-      if state.refused.count >= Self.maximumRefused,
-        let oldest = state.refused.min(by: { $0.value < $1.value })
-      {
-        state.refused[oldest.key] = nil
-      }
-      state.refused[host] = .now + Self.leftAlone
-    }
+    return state.withLock { $0.refused.contains(host, at: .now) }
   }
 
   private func record(_ target: InterceptedTarget, _ client: String, _ reason: String) {

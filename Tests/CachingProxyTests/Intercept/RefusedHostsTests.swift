@@ -1,0 +1,44 @@
+import Testing
+
+@testable import CachingProxy
+
+struct RefusedHostsTests {
+  private let start = ContinuousClock.now
+
+  @Test func `one broken handshake is no refusal, two without a request between are`() {
+    var hosts = RefusedHosts()
+    var isNew = hosts.refuse("a.test", at: start)
+    #expect(!isNew && !hosts.contains("a.test", at: start))
+    hosts.accept("a.test")
+    isNew = hosts.refuse("a.test", at: start)
+    #expect(!isNew)
+    isNew = hosts.refuse("a.test", at: start)
+    #expect(isNew && hosts.contains("a.test", at: start) && !hosts.contains("b.test", at: start))
+    // Connections that were begun before say nothing new.
+    isNew = hosts.refuse("a.test", at: start)
+    #expect(!isNew && hosts.contains("a.test", at: start))
+  }
+
+  @Test func `after an hour it is tried again`() {
+    var hosts = RefusedHosts()
+    _ = hosts.refuse("a.test", at: start)
+    var isNew = hosts.refuse("a.test", at: start + .seconds(3600))
+    #expect(!isNew)
+    isNew = hosts.refuse("a.test", at: start + .seconds(7199))
+    #expect(isNew)
+    #expect(hosts.contains("a.test", at: start + .seconds(10_798)))
+    #expect(!hosts.contains("a.test", at: start + .seconds(10_799)))
+  }
+
+  @Test func `the oldest is forgotten for another`() {
+    var hosts = RefusedHosts()
+    for number in 0...RefusedHosts.maximum {
+      for _ in 0..<RefusedHosts.enough {
+        _ = hosts.refuse("\(number).test", at: start + .seconds(number))
+      }
+    }
+    let now = start + .seconds(RefusedHosts.maximum)
+    #expect(!hosts.contains("0.test", at: now) && hosts.contains("1.test", at: now))
+    #expect(hosts.contains("\(RefusedHosts.maximum).test", at: now))
+  }
+}
