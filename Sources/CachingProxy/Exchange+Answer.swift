@@ -56,7 +56,7 @@ extension Exchange {
   }
 
   /// Passes an interim answer on, if the client supports it and it can be sent now.
-  private func interim(_ head: HTTPResponseHead) {
+  func interim(_ head: HTTPResponseHead) {
     // The library itself sends 100, and 101 must not be passed on.
     guard head.status >= 102, head.status < 200 else { return }
     state.withLock { state in

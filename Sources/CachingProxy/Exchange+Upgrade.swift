@@ -6,10 +6,14 @@ import HTTPTransports
 extension Exchange {
   /// Asks the server of a request for another protocol, and sends its answer.
   func upgrade(_ request: HTTPRequest, to name: String, _ desk: TunnelDesk) -> Int? {
-    var request = toldOfClient(request)
-    request.fields.append(HTTPField("Upgrade", name))
+    let plain = toldOfClient(request)
+    var asking = plain
+    asking.fields.append(HTTPField("Upgrade", name))
     state.withLock { $0.phase = .waiting }
-    start { [request] in await desk.upgrade(request) }
+    start { [core, asking] in
+      if let answer = await desk.upgrade(asking) { return answer }
+      return await core.backend.answer(plain, body: nil) { [weak self] in self?.interim($0) }
+    }
     return 0
   }
 

@@ -70,9 +70,18 @@ private final class ScriptedEnd: TunnelEnd, @unchecked Sendable {
     #expect("bytes".utf8.starts(with: first))
   }
 
+  @Test func `an answer with content is not read`() throws {
+    for text in ["HTTP/1.1 200 OK\r\n\r\n", "HTTP/1.1 206 OK\r\nContent-Length: 1\r\n\r\n"] {
+      guard case .ignored = try answer(text, piece: 1000) else {
+        Issue.record("\(text)")
+        continue
+      }
+    }
+  }
+
   @Test(arguments: [
     ("HTTP/1.1 426 No\r\nContent-Length: 4\r\n\r\nnope more", "nope"),
-    ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nnope\r\n0\r\n\r\n", "nope"),
+    ("HTTP/1.1 401 No\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nnope\r\n0\r\n\r\n", "nope"),
     ("HTTP/1.0 403 No\r\n\r\nnope", "nope"), ("HTTP/1.1 304 No\r\n\r\n", ""),
   ])
   func `another answer is read to its end`(text: String, body: String) throws {
@@ -89,10 +98,10 @@ private final class ScriptedEnd: TunnelEnd, @unchecked Sendable {
     ("", TransportError.Code.connectionLost), ("HTTP/1.1 101 Go\r\n", .connectionLost),
     ("SSH-2.0-x\r\n", .protocolViolation),
     ("HTTP/1.1 101 Go\r\nA: b\rc\r\n\r\n", .protocolViolation),
-    ("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nno", .truncatedBody),
+    ("HTTP/1.1 403 No\r\nContent-Length: 4\r\n\r\nno", .truncatedBody),
     ("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nno", .protocolViolation),
-    ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n", .protocolViolation),
-    ("HTTP/1.1 200 OK\r\n\r\n" + String(repeating: "a", count: 3 << 20), .failed),
+    ("HTTP/1.1 403 No\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n", .protocolViolation),
+    ("HTTP/1.1 403 No\r\n\r\n" + String(repeating: "a", count: 3 << 20), .failed),
     (String(repeating: "a", count: 1 << 20), .headTooLarge),
   ])
   func `an answer that is cut, wrong or too long is an error`(

@@ -97,8 +97,11 @@ final class TunnelDesk: Sendable {
     }
   }
 
-  /// Sends a request that asks for another protocol, and returns the answer to it.
-  func upgrade(_ request: HTTPRequest) async -> ProxyAnswer {
+  /// Sends a request that asks for another protocol.
+  ///
+  /// - Returns: The answer to it; `nil` if the server has ignored the wish, and the request is to be
+  ///   sent without it.
+  func upgrade(_ request: HTTPRequest) async -> ProxyAnswer? {
     let url = request.url
     let isReverse = core.router.origin != nil
     do throws(RequestRefusal) {
@@ -120,8 +123,11 @@ final class TunnelDesk: Sendable {
     }
   }
 
-  private func answer(_ answer: UpgradeAnswer) -> ProxyAnswer {
+  private func answer(_ answer: UpgradeAnswer) -> ProxyAnswer? {
     switch answer {
+    case .ignored:
+      leave()
+      return nil
     case .answered(let head, let body):
       leave()
       return ProxyAnswer(

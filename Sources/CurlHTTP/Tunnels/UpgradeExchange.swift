@@ -32,6 +32,9 @@ final class UpgradeExchange {
       case .none, .interim: continue
       case .head(let head, _) where head.status == 101:
         return .switched(head, server: server, first: Array(received))
+      case .head(let head, _) where (200..<300).contains(head.status):
+        server.close(isBroken: false)
+        return .ignored
       case .head(let head, let version):
         let body = try body(of: head, version)
         server.close(isBroken: false)

@@ -24,8 +24,11 @@ package protocol TunnelTransport: Sendable {
 package enum UpgradeAnswer: Sendable {
   /// The protocols were switched (101). `first` has the bytes that the server has sent since.
   case switched(HTTPResponseHead, server: any TunnelEnd, first: [UInt8])
-  /// The server has answered by HTTP, with this body.
+  /// The server has refused or redirected the request, with this body.
   case answered(HTTPResponseHead, body: [UInt8])
+  /// The server has ignored the wish, and answers by HTTP with content (2xx), which is not read: it may be
+  /// of any length, and may be stored, so the request is sent again without the wish.
+  case ignored
 }
 
 /// The destination of a tunnel.

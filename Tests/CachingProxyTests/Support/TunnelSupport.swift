@@ -34,6 +34,7 @@ struct LoopbackTunnels: TunnelTransport {
     if name.text == "refused" {
       return .answered(HTTPResponseHead(status: 426), body: Array("no".utf8))
     }
+    if name.text == "ignored" { return .ignored }
     if name.text == "unchanged" { return .answered(HTTPResponseHead(status: 304), body: []) }
     beforeSwitch()
     return .switched(

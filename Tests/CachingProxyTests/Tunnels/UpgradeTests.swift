@@ -84,6 +84,17 @@ import Testing
     }
   }
 
+  @Test func `is sent again without the wish if the server ignores that`() async throws {
+    let recorder = Recorder()
+    try await withOrigin([recorder], { $0.tunnelLimit = 1 }) { port, _ in
+      for _ in 0..<3 {
+        let answer = try await exchange(port, request(port, "ignored"))
+        #expect(answer.status == 200 && answer.body == "ok")
+      }
+      #expect(try await recorder.records(count: 3).allSatisfy { $0.isComplete })
+    }
+  }
+
   @Test func `gets a 304 without a length that the origin has not told`() async throws {
     let head = try await withOrigin { port, _ in
       try await onThread { [text = request(port, "unchanged")] in
