@@ -42,6 +42,9 @@ extension Exchange {
         wake(&state)
         return state.note
       }
+      if note != nil, !answer.letsUploadGoOn, state.withLock({ $0.isReceiving }) {
+        Task { [weak self] in await self?.answerLate() }
+      }
       guard case .stream(let length, let source) = answer.body else { return }
       guard let note else { return source.cancel() }
       await pump(

@@ -10,13 +10,10 @@ extension Exchange {
   /// is complete when the first bytes of the body have been received.
   func mayAnswerEarly(_ state: State) -> Bool {
     guard !isEncrypted, let answer = state.answer, !state.note.isHead,
-      answer.head.status != 204,
-      !state.upload.isClosed, !state.upload.isFinished
+      ![204, 304].contains(answer.head.status), state.isReceiving,
+      !state.upload.isClosed || state.upload.isLate
     else { return false }
-    switch state.phase {
-    case .startingUpload, .uploading: return !state.upload.awaitsContinue || state.upload.hasBegun
-    default: return false
-    }
+    return !state.upload.awaitsContinue || state.upload.hasBegun
   }
 
   /// Begins to send the answer, if it can be sent before the whole request has been received.
@@ -36,6 +33,43 @@ extension Exchange {
     guard let head else { return false }
     _ = await write(head)
     return true
+  }
+
+  /// How long a client that is refused may go on to send its request before it is told.
+  ///
+  /// A short request is received to its end, so that the connection can be used again. A client that
+  /// pauses, or has very much to send, gets the answer, and need not send the rest.
+  private static let refusalDelay = Duration.seconds(1)
+
+  /// Sends an answer that does not let the upload go on, if the client is still sending after a while.
+  func answerLate() async {
+    do { try await Task.sleep(for: Self.refusalDelay) } catch { return }
+    let (writer, answer) = state.withLock { state in
+      state.upload.isLate = true
+      return (earlyWriter(&state), state.answer)
+    }
+    resume(writer, with: .early)
+    if case .bytes(let bytes) = answer?.body { await answerEarly(bytes) }
+  }
+
+  /// Returns the task that offers a piece, if the piece can be sent from now on.
+  func earlyWriter(_ state: inout State) -> CheckedContinuation<DownloadState.Turn, Never>? {
+    guard state.early == nil, state.download.writer != nil, mayAnswerEarly(state) else {
+      return nil
+    }
+    state.download.piece = []
+    return state.download.writer.take()
+  }
+
+  /// Sends an answer with these bytes, if it can be sent before the whole request has been received.
+  private func answerEarly(_ bytes: [UInt8]) async {
+    guard await beginEarly(UInt64(bytes.count)), let early = state.withLock({ $0.early }) else {
+      return
+    }
+    var isWhole = bytes.isEmpty
+    if !isWhole { isWhole = await write(early.framed(bytes)) }
+    if isWhole { await endEarly(early) }
+    leaveEarly(isWhole)
   }
 
   /// Sends the pieces of an early answer to the client, at its pace.

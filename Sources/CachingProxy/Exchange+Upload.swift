@@ -22,6 +22,8 @@ struct UploadState {
   var isFailed = false
   /// Whether the rest of the body is not needed.
   var isClosed = false
+  /// Whether the client has been sending for a while since the rest is not needed.
+  var isLate = false
   var reader: CheckedContinuation<Void, Never>?
 
   /// Ends the upload with a failure.
@@ -49,7 +51,11 @@ final class UploadSource: RequestBodySource {
 extension Exchange {
   /// Accepts a piece of the body, unless enough bytes are waiting.
   func take(_ data: UnsafeRawBufferPointer) -> Int {
-    resume(state.withLock { beginBody(&$0) }, with: .early)
+    let writer = state.withLock { state in
+      state.upload.hasBegun = true
+      return earlyWriter(&state)
+    }
+    resume(writer, with: .early)
     let (count, reader) = state.withLock { state -> (Int, CheckedContinuation<Void, Never>?) in
       guard !state.upload.isClosed else { return (data.count, nil) }
       guard state.upload.byteCount < UploadState.capacity else {
@@ -63,18 +69,6 @@ extension Exchange {
     }
     resume(reader)
     return count
-  }
-
-  /// Records that some of the body has been received.
-  ///
-  /// - Returns: The task that offers a piece, if the piece can be sent from now on.
-  private func beginBody(_ state: inout State) -> CheckedContinuation<DownloadState.Turn, Never>? {
-    state.upload.hasBegun = true
-    guard state.early == nil, state.download.writer != nil, mayAnswerEarly(state) else {
-      return nil
-    }
-    state.download.piece = []
-    return state.download.writer.take()
   }
 
   /// Records that the whole body has been received.

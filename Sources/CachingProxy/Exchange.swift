@@ -55,6 +55,14 @@ final class Exchange: Sendable {
     var isTunnel = false
     /// The request of a reverse proxy, and its URL at the origin.
     var reversed: (head: RequestHead, url: NormalizedURL)?
+
+    /// Whether the body of the request is being received.
+    var isReceiving: Bool {
+      switch phase {
+      case .startingUpload, .uploading, .dropping: !upload.isFinished
+      default: false
+      }
+    }
   }
 
   let core: ProxyCore
@@ -109,7 +117,7 @@ final class Exchange: Sendable {
       return endUpload()
     case .dropping(let answer):
       if let data = unsafe data { return data.count }
-      return send(answer)
+      return state.withLock { $0.early == nil } ? send(answer) : endOrWait()
     case .ready(let request, let body): return answer(request, body)
     case .endingEarly: return endOrWait()
     case .waiting: return sendOrWait()

@@ -114,4 +114,25 @@ struct EarlyAnswerTests {
       #expect(try await !recorder.records(count: 1)[0].isComplete)
     }
   }
+
+  @Test(arguments: [true, false])
+  func `that refuses reaches a client that pauses`(isStreamed: Bool) async throws {
+    let text = Array("too large".utf8)
+    let backend = ScriptedBackend(answering: { _, _, _ in
+      guard isStreamed else { return .text("too large", status: 413) }
+      return .stream(Pieces { $0 == 0 ? text : nil }, length: 9, status: 413)
+    })
+    let recorder = Recorder()
+    let reading = try await withServer(backend, observers: [recorder]) { port, _ in
+      try await onThread {
+        let client = try RawClient(port: port)
+        client.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 90000000\r\n\r\nabc")
+        return client.readAnswer()
+      }
+    }
+    #expect(reading.status == 413 && reading.body == "too large")
+    #expect(reading.field("Connection") == "close")
+    let record = try await recorder.records(count: 1)[0]
+    #expect(record.status == 413 && record.bytesSent == 9)
+  }
 }
