@@ -89,7 +89,7 @@ public final class Store: Sendable {
     if !isRefused && !isReadOnly {
       catalog.markEnd()
       keepSessionIfNotCompared()
-      catalog.tree.staging.endSession()
+      catalog.tree.staging.giveSessionUp()
     }
     events.finish()
   }

@@ -73,14 +73,15 @@ import Testing
   @Test func `a closed store refuses writes and misses every look-up`() throws {
     let store = try sandbox.open(Options(memoryBytes: 1 << 20))
     try store.put([1], for: "k")
-    let writer = try store.makeWriter(for: "w")
-    try writer.write([1])
+    var writer: BodyWriter? = try store.makeWriter(for: "w")
+    try writer?.write([1])
     store.close()
     store.close()
     let path = sandbox.root
     #expect(throws: failure(.closed, path)) { try store.put([2], for: "k") }
     #expect(throws: failure(.closed, path)) { try store.put([2], for: "new") }
-    #expect(throws: failure(.closed, path)) { try writer.commit() }
+    #expect(throws: failure(.closed, path)) { try writer?.commit() }
+    writer = nil
     #expect(throws: failure(.closed, path)) { try store.removeAll() }
     #expect(throws: failure(.closed, path)) { try store.setLimits(Limits(entries: 5)) }
     #expect(store.lookUp("k").entry == nil)

@@ -8,7 +8,10 @@ extension Catalog {
   package func withShard<R>(
     of hash: KeyHash, _ body: (borrowing Shard) throws(StoreError) -> R
   ) throws(StoreError) -> R {
-    try tree.withLocked(try lockShard(of: hash), body)
+    // If the store is closed meanwhile, the session stays until the files have their names.
+    let session = tree.staging.session
+    defer { withExtendedLifetime(session) {} }
+    return try tree.withLocked(try lockShard(of: hash), body)
   }
 
   private func lockShard(of hash: KeyHash) throws(StoreError) -> Shard {

@@ -110,13 +110,10 @@ final class Staging: Sendable {
     return made
   }
 
-  /// Ends the session of this process, even if it is used.
-  func endSession() {
-    sweepReplaced()
-    own.withLock { $0.take() }?.removeDirectory()
-  }
-
   /// Ends the session of this process when nobody uses it any more. The next write makes another.
+  ///
+  /// A call that still runs has appended its record, perhaps, and needs its staged files for the tree. If
+  /// the process ends before, the directory shows the next one that it has to compare.
   func giveSessionUp() {
     sweepReplaced()
     own.withLock { $0.take() }?.isGivenUp.store(true, ordering: .releasing)

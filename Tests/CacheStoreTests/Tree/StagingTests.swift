@@ -1,7 +1,9 @@
 import CLibrary
 import CacheFormat
 import CacheSystem
+import Foundation
 import SimulatedFiles
+import Synchronization
 import Testing
 
 @testable import CacheStore
@@ -71,6 +73,29 @@ import Testing
       writer.discard()
     }
     #expect(sandbox.sessions.isEmpty)
+  }
+
+  @Test func `a call that still runs while the store is closed puts its files in place`() throws {
+    let files = FaultyFiles()
+    var options = Options(fileSystem: files)
+    options.settling = .atOnce
+    let store = try Store(at: sandbox.root, options: options)
+    let body = [UInt8](repeating: 1, count: 40_000)
+    try store.put(body, for: "a")
+    let closes = Atomic<Bool>(true)
+    files.faults.set { call in
+      // The metadata file is about to get its name; the record has been appended.
+      if call.kind == .rename, closes.exchange(false, ordering: .relaxed) { store.close() }
+      return nil
+    }
+    try store.put(body + [2], for: "a")
+    files.faults.set(nil)
+    #expect(!closes.load(ordering: .relaxed) && sandbox.sessions.isEmpty)
+    // The tree alone has the entry.
+    try FileManager.default.removeItem(atPath: sandbox.root + "/journal")
+    let again = try sandbox.open()
+    again.waitUntilIdle()
+    #expect(again.lookUp("a").entry?.body == body + [2])
   }
 
   @Test func `what could not be removed keeps the sign of it`() throws {
