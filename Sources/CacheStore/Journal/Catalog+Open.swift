@@ -43,14 +43,19 @@ extension Catalog {
     if !isSupervised { try? fileSystem.removeFile(Layout.newDescription, in: place.root.raw) }
     let dead = try deadSessionsAtOpening()
     tree.staging.noteDeadAtOpening(dead)
-    if mayHaveRestarted { try cutUnsynced(dead) }
+    if mayHaveRestarted {
+      do throws(StoreError) { try cutUnsynced(dead) } catch  where error.isNoSpaceOnVolume {
+        // At a quota, some file systems refuse to shorten a file. Each record and body has a digest, so what
+        // can be read is used, and the store can be made smaller.
+        try loadAgain()
+        state.withLock { $0.endedUncleanly = true }
+      }
+    }
     try beginFormat2()
     // If that fails, on a full disk for example, the first record does it.
     if !isSupervised { try? completeClear() }
-    if !dead.isEmpty {
-      state.withLock { $0.endedUncleanly = true }
-      return .reconcile
-    }
+    if !dead.isEmpty { state.withLock { $0.endedUncleanly = true } }
+    if state.withLock({ $0.endedUncleanly }) { return .reconcile }
     try state.withLock { state throws(StoreError) in
       // No process was killed while it was writing, so the end of the journal has been damaged.
       guard state.journal.tornBytes > 0 else { return }

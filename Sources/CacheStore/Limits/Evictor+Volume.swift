@@ -229,14 +229,9 @@ extension Evictor {
     }
   }
 
-  /// Whether the volume has hardly any room, so that files have to go before their records.
-  var isVolumeFull: Bool {
-    guard let volume = volumeStatus else { return false }
-    return volume.availableBytes < 64 << 10 || volume.availableFiles < 8
-  }
-
   private func lacksRoom(for bytes: UInt64) -> Bool {
-    isVolumeFull || volumeStatus.map { $0.availableBytes < bytes + 64 << 10 } ?? true
+    guard let volume = volumeStatus else { return true }
+    return volume.availableBytes < bytes + 64 << 10 || volume.availableFiles < 8
   }
 
   /// Makes room on a full disk.

@@ -65,7 +65,7 @@ extension Catalog {
     }
   }
 
-  private func loadAgain() throws(StoreError) {
+  func loadAgain() throws(StoreError) {
     try state.withLock { state throws(StoreError) in
       let entries = state.entries
       state.forgetJournal()

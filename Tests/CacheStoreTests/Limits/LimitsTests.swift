@@ -373,6 +373,28 @@ import Testing
     #expect(store.statistics.entries == 10 && store.statistics.evictions == 0)
   }
 
+  @Test(arguments: [ENOSPC, EDQUOT])
+  func `at a quota, which the volume does not tell, entries go for a new one`(errno: Int32) throws {
+    let files = FaultyFiles()
+    let store = try sandbox.open(Options(fileSystem: files))
+    for number in 0..<20 { try store.put(body(40_000, number), for: ByteString("k\(number)")) }
+    let room = Atomic<Int>(0)
+    files.faults.set { call in
+      if call.kind == .removeFile { room.add(10, ordering: .relaxed) }
+      guard call.takesRoom else { return nil }
+      return room.subtract(1, ordering: .relaxed).newValue < 0 ? SystemError(errno) : nil
+    }
+    #expect(try store.remove("k0") == 1)
+    room.store(0, ordering: .relaxed)
+    #expect(try store.pin("k1"))
+    room.store(0, ordering: .relaxed)
+    try store.put(body(40_000, 20), for: "new")
+    files.faults.set(nil)
+    #expect(store.statistics.evictions > 0 && store.statistics.entries > 2)
+    #expect(store.lookUp("k1").entry?.body == body(40_000, 1))
+    #expect(store.lookUp("new").entry?.body == body(40_000, 20))
+  }
+
   @Test func `a volume that cannot be asked is no crash`() async {
     await #expect(processExitsWith: .success) {
       let sandbox = StoreSandbox()

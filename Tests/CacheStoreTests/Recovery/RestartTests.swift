@@ -2,6 +2,7 @@ import CacheFormat
 import CacheSystem
 import Foundation
 import SimulatedFiles
+import Synchronization
 import TestSupport
 import Testing
 
@@ -56,6 +57,36 @@ import Testing
       }
     }
     #expect(failures == [])
+  }
+
+  @Test func `a store opens where a quota does not let its journal be cut`() throws {
+    let cuts = Atomic<Int>(0)
+    let body = TestBody.make(4_000, seed: 1)
+    for seed in 0..<16 as Range<UInt64> {
+      let volume = SimulatedVolume()
+      let first = try open(SimulatedProcess(on: volume))
+      for number in 0..<4 { try first.put([1], for: ByteString("\(number)")) }
+      first.close()
+      let process = SimulatedProcess(on: volume)
+      let store = try open(process, durability: .process)
+      for number in 4..<20 { try store.put(body, for: ByteString("\(number)")) }
+      process.end()
+      let left = volume.afterPowerLoss(.posix, seed: seed)
+      let next = SimulatedProcess(on: left)
+      next.setFault(
+        SimulatedFault(.fail(SystemError(EDQUOT)), at: 1, lasts: true) { call in
+          if call.kind == .truncate { cuts.add(1, ordering: .relaxed) }
+          return call.kind == .truncate
+        })
+      let user = try open(next, boot: 2, durability: .process)
+      for number in 0..<4 { #expect(user.lookUp(ByteString("\(number)")).entry?.body == [1]) }
+      for number in 4..<20 {
+        let found = user.lookUp(ByteString("\(number)")).entry?.body
+        #expect(found == nil || found == body)
+      }
+      user.close()
+    }
+    #expect(cuts.load(ordering: .relaxed) > 0)
   }
 
   private enum Ending: CaseIterable { case none, killed, closed, relinquished }
