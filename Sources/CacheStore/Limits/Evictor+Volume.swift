@@ -76,6 +76,7 @@ extension Evictor {
   ) throws(StoreError) {
     let bytes = room(for: entry)
     var (isQueried, hasDropped) = (false, false)
+    var pending = PendingSpace()
     while true {
       let available = try system(path) { () throws(SystemError) in
         try freeBytes(adding: bytes)
@@ -94,14 +95,21 @@ extension Evictor {
         if dropDeadRecords(of: free - available) { continue }
       }
       volume.withLock { $0.expire() }
+      switch pending.step(free: available, wanted: free) {
+      case .evict: break
+      case .synchronize:
+        try? catalog.synchronizeVolume()
+        continue
+      case .done: return
+      }
       // Nothing is evicted if the free bytes are not known, or for a body that cannot be stored anyway.
       let isTooLong = try system(path) { () throws(SystemError) in
         try self.isTooLong(bytes, leaving: free)
       }
       guard !isTooLong,
-        try evictOne(
+        let evicted = try evictOne(
           .freeSpace, olderThan: bound, forSpare: entry.isSpare,
-          planned: { self.totals($0, adding: entry, EntrySize(), hash).0 }) != nil
+          planned: { self.totals($0, adding: entry, EntrySize(), hash).0 })
       else {
         let error = full(.freeSpace, bound)
         if bound == nil, error.code == .leastRecent, !isTooLong { throw error }
@@ -110,6 +118,7 @@ extension Evictor {
           cause: "\(available) bytes are free on the volume, the limits leave \(free) bytes free",
           remedy: "free space on the disk, or lower that limit")
       }
+      pending.add(evicted.freedBytes)
     }
   }
 
@@ -149,6 +158,7 @@ extension Evictor {
     guard evictsOnFullDisk, entry.past == nil else { return }
     let bytes = room(for: entry)
     var (isQueried, hasDropped) = (false, false)
+    var pending = PendingSpace()
     while true {
       let reserve = catalog.state.withLock {
         VolumeReserve($0, segmentBytes: catalog.journalBudget($0).segmentBytes)
@@ -168,11 +178,20 @@ extension Evictor {
         hasDropped = true
         if dropDeadRecords(of: bytes + reserve.bytes) { continue }
       }
+      // Of the inodes it is not known how many an eviction frees.
+      switch files < reserve.files ? .evict : pending.step(free: free, wanted: reserve.bytes) {
+      case .evict: break
+      case .synchronize:
+        try? catalog.synchronizeVolume()
+        continue
+      case .done: return
+      }
       guard (try? checkSpace(for: entry.isStaged ? 0 : entry.length)) != nil,
-        (try? evictOne(
+        let evicted = try? evictOne(
           .freeSpace, forSpare: entry.isSpare,
-          planned: { self.totals($0, adding: entry, EntrySize(), hash).0 })) ?? nil != nil
+          planned: { self.totals($0, adding: entry, EntrySize(), hash).0 })
       else { return }
+      pending.add(evicted.freedBytes)
     }
   }
 
@@ -252,8 +271,7 @@ extension Evictor {
     // The records of the evictions need room, too, so at least eight entries are evicted.
     while freed < bytes + 64 << 10 || count < 8 {
       guard let evicted = try? evictOne(.freeSpace) else { break }
-      // The bytes of an entry in the log are freed with their segment.
-      if !evicted.isUnsettled { freed += evicted.length + evicted.overhead }
+      freed += evicted.freedBytes
       count += 1
     }
     return count > 0

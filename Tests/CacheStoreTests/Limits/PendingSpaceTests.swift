@@ -1,0 +1,55 @@
+import CacheFormat
+import SimulatedFiles
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import CacheStore
+
+/// A volume that tells freed bytes late.
+@Suite struct PendingSpaceTests {
+  private let sandbox = StoreSandbox()
+  private let body = [UInt8](repeating: 1, count: 40_000)
+
+  @Test(arguments: [true, false])
+  func `a store does not empty itself while evicted bytes are not free yet`(
+    isFreedBySync: Bool
+  ) throws {
+    let files = FaultyFiles()
+    let free = 10 << 20 as UInt64
+    files.faults.availableBytes = free + 10 << 20
+    let store = try sandbox.open(
+      Options(limits: Limits(freeBytes: free), fileSystem: files), settling: .atOnce)
+    for number in 0..<40 { try store.put(body, for: ByteString("k\(number)")) }
+    files.faults.availableBytes = free + 20_000
+    let evicted = Atomic<UInt64>(0)
+    let syncs = Atomic<Int>(0)
+    files.faults.set { call in
+      if call.kind == .removeFile, call.name.hasSuffix(".body") {
+        evicted.add(40_960, ordering: .relaxed)
+      }
+      if call.kind == .synchronize {
+        syncs.add(1, ordering: .relaxed)
+        if isFreedBySync {
+          files.faults.availableBytes = free + 20_000 + evicted.load(ordering: .relaxed)
+        }
+      }
+      return nil
+    }
+    try store.put(body, for: "new")
+    #expect(store.lookUp("new").entry?.body == body)
+    #expect(syncs.load(ordering: .relaxed) == 1)
+    #expect((1...4).contains(store.statistics.evictions))
+    files.faults.set(nil)
+    store.close()
+  }
+
+  @Test func `bytes that are told at once need no sync`() {
+    var pending = PendingSpace()
+    #expect(pending.step(free: 10, wanted: 100) == .evict)
+    pending.add(50)
+    #expect(pending.step(free: 60, wanted: 100) == .evict)
+    pending.add(50)
+    #expect(pending.step(free: 80, wanted: 100) == .evict)
+  }
+}
