@@ -85,7 +85,7 @@ public final class CachingClient: Sendable {
       let response = try await authenticated(offered, body, options, login: &login)
       guard options.maximumRedirects > 0,
         let next = try next(after: response, to: request, body, again, options)
-      else { return ContentDecoding.decode(response, asked: request, options) }
+      else { return decoded(response, asked: request, options) }
       await response.body.drain(upTo: ResponseCache.smallBody)
       (request, body) = next
     }
@@ -130,10 +130,23 @@ public final class CachingClient: Sendable {
           return nil
         }
       }
-      guard let next else { return ContentDecoding.decode(response, asked: request, options) }
+      guard let next else { return decoded(response, asked: request, options) }
       request = next.0
     }
     return nil
+  }
+
+  private func decoded(
+    _ response: ClientResponse, asked request: HTTPRequest, _ options: FetchOptions
+  ) -> ClientResponse {
+    ContentDecoding.decode(response, asked: request, options) { [cache, store] info in
+      // The server has sent it so. The next request fetches it again.
+      cache.removeFromMemory(info.key, variant: info.variant)
+      guard store.info(for: info.key, variant: info.variant)?.created == info.created else {
+        return
+      }
+      _ = try? store.remove(info.key, variant: info.variant)
+    }
   }
 
   /// Returns the request after a redirect; `nil` if the response is not a redirect to follow.

@@ -1,3 +1,4 @@
+import CacheStore
 import ContentCoding
 import HTTPSemantics
 import HTTPTransports
@@ -16,8 +17,11 @@ enum ContentDecoding {
   }
 
   /// Returns the response without its content coding, if that is wanted and possible.
+  ///
+  /// - Parameter remove: removes a stored response whose content is damaged.
   static func decode(
-    _ response: ClientResponse, asked request: HTTPRequest, _ options: FetchOptions
+    _ response: ClientResponse, asked request: HTTPRequest, _ options: FetchOptions,
+    remove: @escaping @Sendable (EntryInfo) -> Void
   ) -> ClientResponse {
     var response = response
     response.request.fields = request.fields
@@ -29,7 +33,11 @@ enum ContentDecoding {
     else { return response }
     response.head.fields.markDecoded()
     let url = response.url.string
-    response.body = response.body.decoded(decoder, url: url)
+    let (body, entry) = (response.body, response.entry)
+    response.body = body.decoded(decoder, url: url) {
+      // One from the network is stored with its last bytes.
+      if case .stored(let info) = body.storing { remove(info) } else if let entry { remove(entry) }
+    }
     return response
   }
 

@@ -163,9 +163,14 @@ final class DecodingSource: PieceSource {
   private let url: String
   private let decoder: Mutex<ContentDecoder>
   private let isOver = Mutex(false)
+  private let onDamage: @Sendable () -> Void
 
-  init(_ coded: any PieceSource, _ decoder: consuming ContentDecoder, url: String) {
+  init(
+    _ coded: any PieceSource, _ decoder: consuming ContentDecoder, url: String,
+    onDamage: @escaping @Sendable () -> Void
+  ) {
     self.coded = coded
+    self.onDamage = onDamage
     self.url = url
     self.decoder = Mutex(decoder)
   }
@@ -218,6 +223,7 @@ final class DecodingSource: PieceSource {
 
   private func failure(_ error: ContentCodingError) -> ClientError {
     coded.cancel()
+    onDamage()
     return ClientError(.coding(error), url: url)
   }
 

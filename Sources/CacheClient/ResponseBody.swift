@@ -70,9 +70,14 @@ public final class ResponseBody: Sendable, AsyncSequence {
   }
 
   /// Removes a content coding.
-  func decoded(_ decoder: consuming ContentDecoder, url: String) -> ResponseBody {
+  ///
+  /// - Parameter onDamage: called if the content is damaged, before the error is thrown.
+  func decoded(
+    _ decoder: consuming ContentDecoder, url: String, onDamage: @escaping @Sendable () -> Void
+  ) -> ResponseBody {
     ResponseBody(
-      DecodingSource(source, decoder, url: url), .stream(length: nil), keeping: keepingNow,
+      DecodingSource(source, decoder, url: url, onDamage: onDamage), .stream(length: nil),
+      keeping: keepingNow,
       storing: storingNow)
   }
 

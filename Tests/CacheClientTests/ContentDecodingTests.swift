@@ -110,7 +110,20 @@ struct ContentDecodingTests {
         let error = try #require(await sandbox.outcome(request()).error)
         #expect(error.description.contains("the body cannot be decoded (the \(words)"))
       }
+      // Nothing of it stays, so that the next request fetches it.
+      #expect(sandbox.store.statistics.entries == 0 && sandbox.transport.requests.count == 2)
+      sandbox.transport.set { _ in .success(self.coded("gzip", Self.gzip)) }
+      #expect(try await sandbox.client.data(for: request()).bytes == Self.text)
     }
+  }
+
+  @Test func `what is found damaged in the store is fetched again`() async throws {
+    let sandbox = try ClientSandbox(coded("gzip", [1, 2, 3]))
+    _ = try await sandbox.client.data(for: request(), options: FetchOptions(decodesContent: false))
+    #expect(sandbox.store.statistics.entries == 1)
+    #expect(await sandbox.outcome(request()).error != nil)
+    sandbox.transport.set { _ in .success(self.coded("gzip", Self.gzip)) }
+    #expect(try await sandbox.client.data(for: request()).bytes == Self.text)
   }
 
   @Test func `answers without content are not decoded`() async throws {
