@@ -178,7 +178,10 @@ extension ResponseCache {
       switch Freshening.outcome(
         ofHead: head, for: variant.response, bodyLength: variant.length)
       {
-      case .nothing: break
+      case .nothing:
+        // The origin was asked whether it has changed, and has not confirmed it.
+        let isAsked = forwarding.validating.contains { $0.info.variant == variant.info.variant }
+        if isAsked, head.status == 200 { outdate(variant, now: times.response) }
       case .freshen: _ = freshen(variant, forwarding, head, times)
       case .invalidate: outdate(variant, now: times.response)
       }

@@ -103,7 +103,7 @@ public enum Freshening {
     case nothing
   }
 
-  /// Compares a response to `HEAD` with a stored response that could have been chosen for the
+  /// Compares a response to `HEAD`, and its validators and length, with a stored response that could have been chosen for the
   /// request (RFC 9111, section 4.3.5).
   ///
   /// - Parameters:
@@ -114,9 +114,11 @@ public enum Freshening {
     ofHead head: HTTPResponseHead, for stored: StoredResponse, bodyLength: UInt64
   ) -> HeadOutcome {
     guard head.status == 200, stored.status == 200 || stored.status == 206 else { return .nothing }
+    var isConfirmed = false
     for name in ["ETag", "Last-Modified"] {
       guard let new = head.fields.first(named: name) else { continue }
       guard new.value == stored.fields.first(named: name)?.value else { return .invalidate }
+      isConfirmed = true
     }
     if let field = head.fields.first(named: "Content-Length") {
       let known = stored.status == 206 ? stored.contentRange?.completeLength : bodyLength
@@ -124,6 +126,7 @@ public enum Freshening {
         return .invalidate
       }
     }
-    return .freshen
+    // Without a validator the representation may have changed, also if it is as long as before.
+    return isConfirmed ? .freshen : .nothing
   }
 }

@@ -316,6 +316,25 @@ struct ResponseCacheReceiveTests {
     #expect(stored.fields.contains { $0.name == "X-Version" && $0.value == "2" })
   }
 
+  @Test(arguments: [5, 50])
+  func `a HEAD without a validator makes nothing fresher`(seconds: Int64) throws {
+    let sandbox = try CacheSandbox()
+    let fields: HTTPFields = [
+      HTTPField("Cache-Control", "max-age=10"), HTTPField("ETag", "\"1\""),
+    ]
+    try sandbox.load(request(), head(200, fields), content(10))
+    // Once with the cache's own condition, when the response is stale.
+    let asked = request("/a", [HTTPField("Cache-Control", "max-age=\(min(4, seconds))")])
+    let forwarding = try #require(
+      sandbox.forward(
+        HTTPRequest(method: .head, url: asked.url, fields: asked.fields), policy: .protocolRules,
+        at: seconds))
+    #expect(forwarding.request.fields.contains("If-None-Match"))
+    let answer = head(200, [HTTPField("Cache-Control", "max-age=100")])
+    _ = sandbox.receive(answer, forwarding, at: seconds)
+    guard case .forward = sandbox.decide(request(), at: seconds + 1) else { throw Unexpected() }
+  }
+
   @Test func `who has waited for a validation gets the answer only if it may have it`() throws {
     for size in [10, 100_000] {
       let sandbox = try CacheSandbox { request, _ in !request.fields.contains("X-No") }

@@ -129,10 +129,16 @@ struct FresheningTests {
 
   @Test func `an answer to HEAD with the same validators freshens`() {
     let stored = dated("\"a\"", -3000)
-    #expect(outcome([], stored) == .freshen)
     #expect(outcome(stored, stored) == .freshen)
-    #expect(outcome([HTTPField("Content-Length", "10")], stored) == .freshen)
     #expect(outcome([HTTPField("ETag", "\"a\"")], stored) == .freshen)
+    #expect(outcome(dated(nil, -3000), stored) == .freshen)
+  }
+
+  @Test func `an answer to HEAD without a validator says nothing`() {
+    let stored = dated("\"a\"", -3000)
+    #expect(outcome([], stored) == .nothing)
+    #expect(outcome([HTTPField("Content-Length", "10")], stored) == .nothing)
+    #expect(outcome([HTTPField("Content-Length", "10")], []) == .nothing)
   }
 
   @Test func `an answer to HEAD with another validator or length invalidates`() {
@@ -148,10 +154,11 @@ struct FresheningTests {
   @Test func `the length of a part is that of its whole`() {
     let range = HTTPField("Content-Range", "bytes 0-9/100")
     let open = HTTPField("Content-Range", "bytes 0-9/*")
-    let whole: HTTPFields = [HTTPField("Content-Length", "100")]
-    #expect(outcome(whole, [range], status: 206) == .freshen)
-    #expect(outcome([HTTPField("Content-Length", "10")], [range], status: 206) == .invalidate)
-    #expect(outcome(whole, [open], status: 206) == .freshen)
+    let tag = HTTPField("ETag", "\"a\"")
+    let whole: HTTPFields = [tag, HTTPField("Content-Length", "100")]
+    #expect(outcome(whole, [tag, range], status: 206) == .freshen)
+    #expect(outcome([HTTPField("Content-Length", "10")], [tag, range], status: 206) == .invalidate)
+    #expect(outcome(whole, [tag, open], status: 206) == .freshen)
   }
 
   @Test(arguments: [204, 206, 304, 404, 410, 500])
