@@ -79,7 +79,7 @@ extension Exchange {
       return state.upload.reader.take()
     }
     resume(reader)
-    return state.withLock { $0.early == nil } ? sendOrWait() : endOrWait()
+    return waitInNextCall
   }
 
   /// Returns the next received bytes, or `nil` after the last ones.

@@ -102,4 +102,32 @@ import Testing
     }
     #expect(end != .open)
   }
+
+  @Test(arguments: [
+    "GET / HTTP/1.1\r\nHost: HOST\r\n\r\n", "GET / HTTP/1.0\r\n\r\n",
+  ])
+  func `of a client that has sent all of its request does not cost it the answer`(
+    text: String
+  ) async throws {
+    let (goes, going) = AsyncStream.makeStream(of: Void.self)
+    let backend = ScriptedBackend(answering: { _, _, _ in
+      for await _ in goes { break }
+      return .text("answer")
+    })
+    let reading = try await withOneThread(backend) { port in
+      // The thread has another connection to wait for.
+      let idle = try RawClient(port: port)
+      idle.send("OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n")
+      _ = idle.readAnswer()
+      let client = try RawClient(port: port)
+      client.send(text.replacing("HOST", with: "localhost:\(port)"))
+      client.finishSending()
+      // Another request shows that the thread has been round.
+      idle.send("OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n")
+      _ = idle.readAnswer()
+      going.yield()
+      return client.read()
+    }
+    #expect(reading.status == 200 && reading.text.hasSuffix("answer"))
+  }
 }
