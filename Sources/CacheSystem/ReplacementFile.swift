@@ -86,6 +86,11 @@ package final class ReplacementFile {
 /// leave the terminal in it), the function waits until it is writable.
 package func writeBytes(_ bytes: [UInt8], to descriptor: Int32) -> Int32? {
   var offset = 0
+  return writeBytes(bytes, from: &offset, to: descriptor)
+}
+
+/// Does the same from an offset on, which it advances past the bytes that were written.
+package func writeBytes(_ bytes: [UInt8], from offset: inout Int, to descriptor: Int32) -> Int32? {
   while offset < bytes.count {
     // Safety: the pointer and the count stay within the array, which lives during the call.
     let (count, number) = unsafe bytes.withUnsafeBytes { raw in

@@ -103,7 +103,7 @@ package final class AccessLog: ProxyObserver {
 
   /// The loop of the thread.
   private func run(_ first: Int32) {
-    var descriptor = first
+    var output = Output(descriptor: first)
     var line = AccessLogLine(format)
     while true {
       request.wait { request in request == .none ? nil : () }
@@ -112,16 +112,16 @@ package final class AccessLog: ProxyObserver {
         defer { if request != .close { request = .none } }
         return request
       }
-      write(&line, to: descriptor)
-      if asked == .reopen { descriptor = reopened(descriptor) }
+      write(&line, to: &output)
+      if asked == .reopen { reopen(&output) }
       if asked == .close { break }
     }
-    if descriptor != 1 { CLibrary.close(descriptor) }
+    if output.descriptor != 1 { CLibrary.close(output.descriptor) }
     request.change { $0 = .closed }
   }
 
   /// Writes all waiting lines.
-  private func write(_ line: inout AccessLogLine, to descriptor: Int32) {
+  private func write(_ line: inout AccessLogLine, to output: inout Output) {
     let taken = waiting.withLock { waiting in
       let taken = waiting
       waiting = Waiting()
@@ -131,31 +131,35 @@ package final class AccessLog: ProxyObserver {
     for record in taken.records {
       line.append(record, to: &bytes)
       if bytes.count >= 1 << 16 {
-        write(bytes, to: descriptor)
+        write(bytes, to: &output)
         bytes.removeAll(keepingCapacity: true)
       }
     }
-    if taken.lost > 0 { bytes += notice(of: taken.lost).utf8 }
-    write(bytes, to: descriptor)
+    let lost = output.lost + taken.lost
+    if lost > 0 {
+      bytes += notice(of: lost).utf8
+      // If the notice is not written, it counts as a line.
+      output.lost = lost - 1
+    }
+    if write(bytes, to: &output) { output.lost = 0 }
   }
 
   private func notice(of lost: Int) -> String {
     switch format {
-    case .text: "# \(lost) lines were left out, as the log could not be written fast enough\n"
+    case .text: "# \(lost) lines were left out, as the log could not be written\n"
     case .json: "{\"linesLeftOut\":\(lost)}\n"
     }
   }
 
   /// Reopens the file. If that fails, the old descriptor is kept.
-  private func reopened(_ old: Int32) -> Int32 {
-    guard case .file = destination else { return old }
+  private func reopen(_ output: inout Output) {
+    guard case .file = destination else { return }
     do throws(ProxyError) {
       let new = try Self.open(destination)
-      CLibrary.close(old)
-      return new
+      CLibrary.close(output.descriptor)
+      (output.descriptor, output.endsWithinLine) = (new, false)
     } catch {
       fail("\(error); the lines go to the file that was open before")
-      return old
     }
   }
 
@@ -173,29 +177,38 @@ package final class AccessLog: ProxyObserver {
     return descriptor
   }
 
-  /// Reports the first failure. Later failures are not reported.
+  /// Reports the first failure since the last success.
   private func fail(_ words: String) {
     if !hasFailed.exchange(true, ordering: .relaxed) { onFailure(words) }
   }
 
-  /// Writes all bytes. Gives up if nobody takes them.
-  private func write(_ bytes: [UInt8], to descriptor: Int32) {
-    unsafe bytes.withUnsafeBytes { buffer in
-      var rest = unsafe buffer[...]
-      while unsafe !rest.isEmpty {
-        // Safety: the rest of the buffer is read.
-        let part = unsafe UnsafeRawBufferPointer(rebasing: rest)
-        let count = unsafe CLibrary.write(descriptor, part.baseAddress, part.count)
-        if count < 0 {
-          let code = errno
-          if code == EINTR { continue }
-          let words = SystemError(code).description
-          fail("\(destination.name): the log cannot be written: \(words); lines are lost")
-          return
-        }
-        unsafe rest = rest.dropFirst(count)
-      }
+  /// The open file.
+  private struct Output {
+    var descriptor: Int32
+    /// Whether the last write ended within a line.
+    var endsWithinLine = false
+    /// The number of lines that were not written.
+    var lost = 0
+  }
+
+  /// Writes lines. Gives up if nobody takes them, and counts those that are lost.
+  ///
+  /// - Returns: whether all were written.
+  @discardableResult
+  private func write(_ lines: [UInt8], to output: inout Output) -> Bool {
+    if lines.isEmpty { return true }
+    let bytes = (output.endsWithinLine ? [0x0A] : []) + lines
+    var written = 0
+    let failure = writeBytes(bytes, from: &written, to: output.descriptor)
+    if written > 0 { output.endsWithinLine = bytes[written - 1] != 0x0A }
+    guard let failure else {
+      hasFailed.store(false, ordering: .relaxed)
+      return true
     }
+    output.lost += bytes[written...].count { $0 == 0x0A }
+    let words = SystemError(failure).description
+    fail("\(destination.name): the log cannot be written: \(words); lines are lost")
+    return false
   }
 }
 

@@ -84,7 +84,9 @@ enum OwnAnswers {
 
   /// Returns the answer to a request that would change a page of the proxy.
   static func noChange() -> ProxyAnswer {
-    refusal(RequestRefusal(405, "pages are for GET and HEAD"))
+    var answer = refusal(RequestRefusal(405, "pages are for GET and HEAD"))
+    answer.head.fields.append(HTTPField("Allow", "GET, HEAD"))
+    return answer
   }
 
   /// Returns the answer with a page of the proxy.

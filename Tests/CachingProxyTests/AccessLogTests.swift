@@ -1,5 +1,7 @@
 import CLibrary
 import CacheFormat
+import Foundation
+import Synchronization
 import TestSupport
 import Testing
 
@@ -72,5 +74,35 @@ private func urls(_ path: String) throws -> [String] {
       try AccessLog(.file("/nonexistent/folder/log"), format: .json)
     }
     #expect(error == ProxyError(.log, subject: "/nonexistent/folder/log"))
+  }
+
+  @Test func `counts the lines that a full disk has cost, and reports each time`() async throws {
+    let failures = Mutex(0)
+    func point(to target: String) {
+      _ = unsafe unlink(folder + "/log")
+      _ = unsafe symlink(target, folder + "/log")
+    }
+    point(to: "/dev/full")
+    let log = try AccessLog(.file(folder + "/log"), format: .text) { _ in
+      failures.withLock { $0 += 1 }
+    }
+    for number in 0..<5 { log.answered(record(number)) }
+    while failures.withLock({ $0 }) < 1 { await Task.yield() }
+    point(to: folder + "/first")
+    log.reopen()
+    while unsafe access(folder + "/first", F_OK) != 0 { await Task.yield() }
+    log.answered(record(5))
+    while try content("first").isEmpty { await Task.yield() }
+    point(to: folder + "/none/log")
+    log.reopen()
+    while failures.withLock({ $0 }) < 2 { await Task.yield() }
+    try await onThread { log.close() }
+    let lines = try content("first").split(separator: "\n")
+    #expect(lines.contains { $0.contains("GET /5") } && lines.count == 2)
+    #expect(lines.contains("# 5 lines were left out, as the log could not be written"))
+  }
+
+  private func content(_ name: String) throws -> String {
+    try String(contentsOfFile: folder + "/" + name, encoding: .utf8)
   }
 }
