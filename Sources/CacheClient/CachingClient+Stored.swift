@@ -98,6 +98,16 @@ extension CachingClient {
     return cache.removeFromMemory(key) + (try store.remove(key))
   }
 
+  /// Removes the responses whose keys begin with a prefix, and prevents running ones from being stored.
+  ///
+  /// - Throws: as `Store.remove(prefix:)`.
+  package func remove(prefix: ByteString) throws(StoreError) {
+    flights.endAll { $0.hasPrefix(prefix) }
+    permits.revokeAll { $0.hasPrefix(prefix) }
+    cache.removeAllFromMemory()
+    try store.remove(prefix: prefix)
+  }
+
   /// Returns whether a response is kept in memory and not stored.
   package func keepsInMemoryOnly(_ info: EntryInfo) -> Bool { cache.keepsInMemory(info) }
 

@@ -140,11 +140,12 @@ final class Flights: Sendable {
     _ = flights.withLock { flights in flights.removeValue(forKey: key) }
   }
 
-  /// Removes all running requests.
-  func endAll() {
+  /// Removes all running requests, or those of some keys.
+  func endAll(where isMeant: (ByteString) -> Bool = { _ in true }) {
     _ = flights.withLock { flights in
-      defer { flights = [:] }
-      return flights
+      let ended = flights.filter { isMeant($0.key) }
+      for key in ended.keys { flights[key] = nil }
+      return ended
     }
   }
 }

@@ -87,10 +87,10 @@ final class StoringPermits: Sendable {
     for waiter in waiters { waiter.resume() }
   }
 
-  /// Revokes all permits.
-  func revokeAll() {
+  /// Revokes all permits, or those for some keys.
+  func revokeAll(where isMeant: (ByteString) -> Bool = { _ in true }) {
     open.withLock { open in
-      for key in open.keys { open[key]?.generation += 1 }
+      for key in open.keys where isMeant(key) { open[key]?.generation += 1 }
     }
   }
 

@@ -67,17 +67,22 @@ struct CachingClientStoredTests {
   }
 
   @Test func `a removal keeps what is under way from being stored`() async throws {
-    for removesAll in [false, true] {
+    for prefix in [nil, "", "GET http://example.com/a", "GET http://other.example/"] {
       let gate = Gate()
       var answer = Answer("late", fields: fresh())
       answer.headGate = gate
       let sandbox = try ClientSandbox(ScriptedTransport(answer))
       let task = Task { await sandbox.outcome(request()) }
       await eventually { sandbox.transport.requests.count == 1 }
-      if removesAll { try sandbox.client.removeAll() } else { try sandbox.client.remove(request()) }
+      switch prefix {
+      case nil: _ = try sandbox.client.remove(request())
+      case "": try sandbox.client.removeAll()
+      case let prefix?: try sandbox.client.remove(prefix: ByteString(prefix))
+      }
       gate.open()
       #expect(await task.value.bytes == Array("late".utf8))
-      #expect(sandbox.client.storedAnswer(to: request()) == nil)
+      let isKept = prefix?.contains("other") == true
+      #expect((sandbox.client.storedAnswer(to: request()) != nil) == isKept)
     }
   }
 

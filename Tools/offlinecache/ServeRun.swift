@@ -42,7 +42,8 @@ extension ServeCommand {
     defer { log?.close() }
     let options = try serverOptions(invocation, browser)
     let status = ProxyStatus(
-      store: store, facts: facts(options, invocation), remote: { tier?.statistics })
+      store: store, facts: facts(options, invocation), remote: { tier?.statistics },
+      forget: { prefix throws(StoreError) in try client.remove(prefix: prefix) })
     defer { status.stop() }
     var observers: [any ProxyObserver] = [status]
     if let log { observers.append(log) }

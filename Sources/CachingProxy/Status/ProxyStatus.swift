@@ -48,15 +48,20 @@ package final class ProxyStatus: ProxyObserver, ProxyStatusPages {
   /// Known to the list of sites only, so that no other page can have a site removed.
   private let token = ProxyStatus.makeNonce()
   private let remote: @Sendable () -> RemoteStatistics?
+  private let forget: @Sendable (ByteString) throws(StoreError) -> Void
 
   /// Creates the status of a proxy that starts now.
   ///
-  /// - Parameter remote: Returns the numbers of the second tier, or `nil` if there is none.
+  /// - Parameters:
+  ///   - remote: Returns the numbers of the second tier, or `nil` if there is none.
+  ///   - forget: Removes the responses whose keys begin with a prefix, also those that are just received.
   package init(
     store: Store, facts: ProxyFacts, clock: any WallClock = SystemClock(),
-    remote: @escaping @Sendable () -> RemoteStatistics? = { nil }
+    remote: @escaping @Sendable () -> RemoteStatistics? = { nil },
+    forget: @escaping @Sendable (ByteString) throws(StoreError) -> Void
   ) {
     self.remote = remote
+    self.forget = forget
     self.store = store
     self.facts = Lock(facts)
     self.clock = clock
@@ -126,7 +131,7 @@ package final class ProxyStatus: ProxyObserver, ProxyStatusPages {
         403, "This needs the list of sites, of a proxy that no other machine can use.")
     }
     do throws(StoreError) {
-      for prefix in SitesQuery.prefixes(of: host) { try store.remove(prefix: prefix) }
+      for prefix in SitesQuery.prefixes(of: host) { try forget(prefix) }
     } catch {
       return Self.text(500, "The site could not be removed: \(error)")
     }
