@@ -136,6 +136,18 @@ import ToolTesting
     #expect(try tool.read(tool.path("a")).count == 3000)
   }
 
+  @Test func `a part is a success only for who has asked for one`() throws {
+    let (tool, origin) = (ToolRun(), try LoopbackOrigin())
+    defer { origin.stop() }
+    origin.set(
+      "/a", OriginAnswer("01234", status: 206, fields: ["Content-Range: bytes 0-4/10"]))
+    let url = "\(origin.base)/a"
+    #expect(try tool.run("fetch", url, "-o", tool.path("a")).status == 2)
+    let part = try tool.run("fetch", url, "-o", tool.path("a"), "-H", "Range: bytes=0-4")
+    #expect(part.status == 0 && part.text.contains("206"), "\(part.errors)")
+    #expect(try tool.read(tool.path("a")) == Array("01234".utf8))
+  }
+
   @Test func `a response that a field has chosen can be got by its key`() throws {
     let (tool, origin) = (ToolRun(), try LoopbackOrigin())
     defer { origin.stop() }

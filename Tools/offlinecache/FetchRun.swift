@@ -96,8 +96,8 @@ struct FetchRun: Sendable {
     let response = try await client.fetch(
       HTTPRequest(url: url, fields: fields), options: FetchOptions(policy: policy))
     let status = response.head.status
-    // The request has no range, so a partial response is not a success.
-    let isGood = (200...299).contains(status) && status != 206
+    // A part is a success only if one was asked for, with --header.
+    let isGood = (200...299).contains(status) && (status != 206 || fields.contains("Range"))
     // A body that cannot be written is stored all the same.
     var failure: OutputError?
     if !isGood {
