@@ -46,14 +46,14 @@ extension Store {
     try recovery.askTree(hash, variant)
     do throws(StoreError) {
       return try amendAgain(key, variant, hash, change)
-    } catch  where error.isNoSpaceOnVolume {
+    } catch  where error.code == .noSpace {
       // This entry must not go for the room that its own record needs.
       let now = catalog.clock.now()
       catalog.state.withLock { state in
         guard let number = state.index.find(hash, variant) else { return }
         state.index.touch(number, at: state.tick(now))
       }
-      guard evictor.makeSpace(0) else { throw error }
+      guard evictor.isFull(error), evictor.makeSpace(0) else { throw error }
       return try amendAgain(key, variant, hash, change)
     }
   }

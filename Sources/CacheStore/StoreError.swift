@@ -98,9 +98,6 @@ public struct StoreError: Error, Sendable, Hashable, CustomStringConvertible {
 }
 
 extension StoreError {
-  /// Whether the disk or the quota is full. What is free on the volume does not tell about a quota.
-  var isNoSpaceOnVolume: Bool { code == .noSpace && errno != 0 }
-
   /// Makes the error that a failed system call means for the store.
   package init(_ error: SystemError, path: String) {
     let (code, remedy): (Code, String)

@@ -44,7 +44,7 @@ extension Catalog {
     let dead = try deadSessionsAtOpening()
     tree.staging.noteDeadAtOpening(dead)
     if mayHaveRestarted {
-      do throws(StoreError) { try cutUnsynced(dead) } catch  where error.isNoSpaceOnVolume {
+      do throws(StoreError) { try cutUnsynced(dead) } catch  where error.code == .noSpace {
         // At a quota, some file systems refuse to shorten a file. Each record and body has a digest, so what
         // can be read is used, and the store can be made smaller.
         try loadAgain()

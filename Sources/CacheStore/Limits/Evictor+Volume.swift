@@ -1,3 +1,4 @@
+internal import CLibrary
 internal import CacheSystem
 internal import Synchronization
 
@@ -248,9 +249,17 @@ extension Evictor {
     }
   }
 
+  /// Whether the volume has hardly any room, or the quota has none, of which the volume does not tell. Then
+  /// files have to go before their records.
+  func isFull(_ error: StoreError) -> Bool { error.errno == EDQUOT || isVolumeFull }
+
+  private var isVolumeFull: Bool {
+    guard let volume = volumeStatus else { return false }
+    return volume.availableBytes < 64 << 10 || volume.availableFiles < 8
+  }
+
   private func lacksRoom(for bytes: UInt64) -> Bool {
-    guard let volume = volumeStatus else { return true }
-    return volume.availableBytes < bytes + 64 << 10 || volume.availableFiles < 8
+    isVolumeFull || volumeStatus.map { $0.availableBytes < bytes + 64 << 10 } ?? true
   }
 
   /// Makes room on a full disk.

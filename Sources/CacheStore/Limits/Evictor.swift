@@ -186,10 +186,10 @@ final class Evictor: Sendable {
     let victim = Victim(slot: slot, reason: reason, isExact: exactly)
     do throws(StoreError) {
       return try removeWithRecord(victim)
-    } catch  where error.isNoSpaceOnVolume {
+    } catch  where error.code == .noSpace {
       // The record has no room, or the session of this process. The files of the entry make some. If the
       // process ends in between, the entry is a miss.
-      guard try removeFilesAlone(of: victim) else { throw error }
+      guard isFull(error), try removeFilesAlone(of: victim) else { throw error }
       return try removeWithRecord(victim)
     }
   }
