@@ -63,7 +63,8 @@ public final class Downloader: Sendable {
   let retries: RetryPolicy
   /// The threads for calls that block on the disk.
   let pool = WorkerPool(threads: 4)
-  private let running = Lock<[Download]>([], .registry)
+  /// The running downloads of each URL.
+  private let running = Lock<[NormalizedURL: [Download]]>([:], .registry)
   private let onFinished: @Sendable (DownloadedFile) -> Void
 
   /// Creates a downloader on a transport, which may be shared.
@@ -105,11 +106,12 @@ public final class Downloader: Sendable {
   public func start(_ request: DownloadRequest) -> Download {
     let (download, source, isNew) = running.withLock {
       running -> (Download, Download?, Bool) in
-      let same = running.filter { $0.request.asks(for: request) }
+      let url = request.request.url
+      let same = running[url, default: []].filter { $0.request.asks(for: request) }
       let twin = same.first { $0.request.isAnswered(as: request) && $0.join() }
       if let twin { return (twin, nil, false) }
       let download = Download(request)
-      running.append(download)
+      running[url, default: []].append(download)
       let source = same.first { $0.request.file != request.file }
       return (download, request.reuse == .never ? nil : source, true)
     }
@@ -123,7 +125,11 @@ public final class Downloader: Sendable {
       } catch {
         outcome = .failure(error)
       }
-      running.withLock { $0.removeAll { $0 === download } }
+      running.withLock { running in
+        let url = request.request.url
+        running[url]?.removeAll { $0 === download }
+        if running[url]?.isEmpty == true { running[url] = nil }
+      }
       download.settle(outcome)
     }
     return download

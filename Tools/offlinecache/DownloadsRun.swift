@@ -112,31 +112,57 @@ private final class OutputLines: Sendable {
 
 /// The sums of the progress of all downloads.
 private final class ProgressSums: Sendable {
-  /// Returns the sum, or `nil` if a number is `nil` or the sum overflows (servers may state any
-  /// length).
-  private static func sum(_ numbers: [UInt64?]) -> UInt64? {
-    numbers.reduce(0) { sum, number in
-      guard let sum, let number else { return nil }
-      let (result, isBeyond) = sum.addingReportingOverflow(number)
-      return isBeyond ? nil : result
+  /// The sums of some downloads.
+  private struct Sums {
+    /// Servers may state any length; more than this counts as unknown, so that no sum overflows.
+    static let most: UInt64 = 1 << 43
+
+    var over = 0
+    var bytes: UInt64 = 0
+    var resumed: UInt64 = 0
+    var total: UInt64 = 0
+    var unknown = 0
+
+    mutating func add(_ progress: DownloadProgress) {
+      over += progress.isOver ? 1 : 0
+      bytes += min(progress.received, Self.most)
+      resumed += min(progress.resumed, Self.most)
+      if let known = Self.total(progress) { total &+= known } else { unknown += 1 }
+    }
+
+    mutating func remove(_ progress: DownloadProgress) {
+      over -= progress.isOver ? 1 : 0
+      bytes -= min(progress.received, Self.most)
+      resumed -= min(progress.resumed, Self.most)
+      if let known = Self.total(progress) { total &-= known } else { unknown -= 1 }
+    }
+
+    private static func total(_ progress: DownloadProgress) -> UInt64? {
+      progress.total.flatMap { $0 <= most ? $0 : nil }
     }
   }
 
-  private let all: Mutex<[DownloadProgress]>
+  private let all: Mutex<(progress: [DownloadProgress], sums: Sums)>
   private let line: ProgressLine
 
   init(_ count: Int, _ line: ProgressLine) {
-    all = Mutex(Array(repeating: DownloadProgress(), count: count))
+    var sums = Sums()
+    let progress = Array(repeating: DownloadProgress(), count: count)
+    for each in progress { sums.add(each) }
+    all = Mutex((progress, sums))
     self.line = line
   }
 
+  /// - Complexity: O(1), as there may be very many downloads.
   func note(_ progress: DownloadProgress, of index: Int) {
     all.withLock { all in
-      all[index] = progress
+      all.sums.remove(all.progress[index])
+      all.sums.add(progress)
+      all.progress[index] = progress
+      let sums = all.sums
       line.set(
-        done: all.count(where: \.isOver), total: all.count,
-        bytes: Self.sum(all.map(\.received)) ?? .max,
-        bytesBefore: Self.sum(all.map(\.resumed)) ?? .max, totalBytes: Self.sum(all.map(\.total)))
+        done: sums.over, total: all.progress.count, bytes: sums.bytes, bytesBefore: sums.resumed,
+        totalBytes: sums.unknown == 0 ? sums.total : nil)
     }
   }
 }
