@@ -175,7 +175,7 @@ extension DownloadRun {
       file: place.targetName, url: asked.request.url.string, answeredBy: answer.url.string,
       head: answer.head, started: downloader.now)
     record.selection = downloader.selection(of: asked, by: record.head, sentBy: answer.user)
-    let decoder = Self.decoder(&record.head)
+    let decoder = decoder(&record.head, of: answer.url)
     record.length = record.head.fields.contentLength
     let isDecoded = decoder != nil
     let isResumable = !isDecoded && Resumption.isPossible(record.head.fields, now: date)
@@ -203,15 +203,22 @@ extension DownloadRun {
   /// removes the coding from the head.
   ///
   /// Some servers state a content coding for a compressed archive, which must not be decoded.
-  private static func decoder(_ head: inout HTTPResponseHead) -> ContentDecoder? {
+  private func decoder(_ head: inout HTTPResponseHead, of url: NormalizedURL) -> ContentDecoder? {
     let type = head.fields.first(named: "Content-Type")?.text.lowercased() ?? ""
     guard !type.hasPrefix("application/gzip"), !type.hasPrefix("application/x-gzip"),
       !type.hasPrefix("application/x-compressed"),
       let codings = head.fields.contentCodings,
+      !(isCompressed(named: url.target.prefix { $0 != "?" }) || isCompressed(named: asked.file)),
       let decoder = ContentDecoder(codings: codings), !decoder.isIdentity
     else { return nil }
     head.fields.markDecoded()
     return decoder
+  }
+
+  /// Returns whether a name is that of a compressed file: Apache for example states the coding of
+  /// `a.tar.gz` by its name.
+  private func isCompressed(named name: some StringProtocol) -> Bool {
+    [".gz", ".tgz", ".svgz"].contains { name.lowercased().hasSuffix($0) }
   }
 
   /// Receives a body.

@@ -216,7 +216,7 @@ struct DownloadTests {
     let archive = FileServer.Fault(fields: [
       HTTPField("Content-Encoding", "x-gzip"), HTTPField("Content-Type", "application/x-gzip"),
     ])
-    let downloader = sandbox.downloader(FileServer(coded, faults: [gzip, archive]))
+    let downloader = sandbox.downloader(FileServer(coded, faults: [gzip, archive, gzip, gzip]))
     let file = try await downloader.download(sandbox.asked())
     #expect(sandbox.bytes() == Array("hello".utf8))
     #expect(!file.record.head.fields.contains("Content-Encoding"))
@@ -224,6 +224,11 @@ struct DownloadTests {
     #expect(file.record.head.fields.first(named: "ETag")?.text == "W/\"1\"")
     _ = try await downloader.download(sandbox.asked("archive"))
     #expect(sandbox.bytes("archive") == coded)
+    // By its name, here or there.
+    _ = try await downloader.download(sandbox.asked("a.TGZ"))
+    #expect(sandbox.bytes("a.TGZ") == coded)
+    _ = try await downloader.download(sandbox.asked("b", url: "/b.tar.gz?v=1"))
+    #expect(sandbox.bytes("b") == coded)
   }
 }
 
