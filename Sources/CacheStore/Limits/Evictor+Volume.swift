@@ -96,18 +96,16 @@ extension Evictor {
         if dropDeadRecords(of: free - available) { continue }
       }
       volume.withLock { $0.expire() }
-      switch pending.step(free: available, wanted: free) {
-      case .evict: break
-      case .synchronize:
+      let step = pending.step(free: available, wanted: free)
+      if step == .synchronize {
         try? catalog.synchronizeVolume()
         continue
-      case .done: return
       }
       // Nothing is evicted if the free bytes are not known, or for a body that cannot be stored anyway.
       let isTooLong = try system(path) { () throws(SystemError) in
         try self.isTooLong(bytes, leaving: free)
       }
-      guard !isTooLong,
+      guard !isTooLong, step == .evict,
         let evicted = try evictOne(
           .freeSpace, olderThan: bound, forSpare: entry.isSpare,
           planned: { self.totals($0, adding: entry, EntrySize(), hash).0 })
@@ -119,7 +117,7 @@ extension Evictor {
           cause: "\(available) bytes are free on the volume, the limits leave \(free) bytes free",
           remedy: "free space on the disk, or lower that limit")
       }
-      pending.add(evicted.freedBytes)
+      pending.add(freedBytes(of: evicted))
     }
   }
 
@@ -185,14 +183,14 @@ extension Evictor {
       case .synchronize:
         try? catalog.synchronizeVolume()
         continue
-      case .done: return
+      case .giveUp: return
       }
       guard (try? checkSpace(for: entry.isStaged ? 0 : entry.length)) != nil,
         let evicted = try? evictOne(
           .freeSpace, forSpare: entry.isSpare,
           planned: { self.totals($0, adding: entry, EntrySize(), hash).0 })
       else { return }
-      pending.add(evicted.freedBytes)
+      pending.add(freedBytes(of: evicted))
     }
   }
 
@@ -280,7 +278,7 @@ extension Evictor {
     // The records of the evictions need room, too, so at least eight entries are evicted.
     while freed < bytes + 64 << 10 || count < 8 {
       guard let evicted = try? evictOne(.freeSpace) else { break }
-      freed += evicted.freedBytes
+      freed += freedBytes(of: evicted)
       count += 1
     }
     return count > 0

@@ -1,16 +1,19 @@
+internal import CacheSystem
+
 /// The bytes of evicted entries that the volume does not yet tell as free: btrfs frees them with its next
 /// commit, XFS in the background.
 ///
-/// If the volume told less than half of what was evicted, and that is enough, it is synchronized once. What
-/// it does not tell then, after more evictions, counts as free: it may be free later, or never, in a
-/// snapshot for example. So a store does not empty itself for it.
+/// If enough was evicted for one entry, and the volume tells less than half of it, the volume is
+/// synchronized. If that does not help, nothing more is evicted for the entry: other programs may have taken
+/// the bytes, or a snapshot keeps them.
 struct PendingSpace {
-  enum Step { case evict, synchronize, done }
+  enum Step { case evict, synchronize, giveUp }
 
   private var freed: UInt64 = 0
   /// The free bytes before the evictions.
   private var first: UInt64?
-  private var hasSynchronized = false
+  /// The free bytes before the volume was synchronized last.
+  private var synchronized: UInt64?
 
   /// Counts the bytes of an evicted entry.
   mutating func add(_ bytes: UInt64) { freed += bytes }
@@ -23,14 +26,21 @@ struct PendingSpace {
     guard freed > 0, freed >= wanted - min(wanted, available), seen < freed / 2 else {
       return .evict
     }
-    if hasSynchronized { return .done }
-    (freed, first, hasSynchronized) = (0, nil, true)
+    if let synchronized, available <= synchronized { return .giveUp }
+    synchronized = available
     return .synchronize
   }
 }
 
-extension Slot {
-  /// The bytes that the volume gets back when the entry is removed. Those of an entry in the log are freed
-  /// with their segment.
-  var freedBytes: UInt64 { isUnsettled ? 0 : length + overhead }
+extension Evictor {
+  /// Returns the bytes that the volume gets back for an evicted entry. Those of an entry in the log are freed
+  /// with their segment, and those of a body with its last variant.
+  func freedBytes(of evicted: Slot) -> UInt64 {
+    if evicted.isUnsettled { return 0 }
+    let isShared = catalog.state.withLock { state in
+      state.index.variants(of: evicted.keyHash)
+        .contains { state.index[$0].digest == evicted.digest }
+    }
+    return evicted.overhead + (isShared ? 0 : evicted.length)
+  }
 }

@@ -36,10 +36,16 @@ import Testing
       }
       return nil
     }
-    try store.put(body, for: "new")
-    #expect(store.lookUp("new").entry?.body == body)
+    if isFreedBySync {
+      try store.put(body, for: "new")
+      #expect(store.lookUp("new").entry?.body == body)
+    } else {
+      // The limit holds, and little goes for nothing.
+      let error = #expect(throws: StoreError.self) { try store.put(body, for: "new") }
+      #expect(error?.code == .noSpace)
+    }
     #expect(syncs.load(ordering: .relaxed) == 1)
-    #expect((1...4).contains(store.statistics.evictions))
+    #expect((1...2).contains(store.statistics.evictions))
     files.faults.set(nil)
     store.close()
   }
