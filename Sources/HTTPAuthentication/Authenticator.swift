@@ -53,7 +53,8 @@ package struct Authenticator: Sendable {
     while true {
       let credential = login.credential(for: request.url, session)
       let again = body.repeated
-      let answer = try await self.send(request, body, with: credential, send)
+      let isOwn = login.credential != nil
+      let answer = try await self.send(request, body, with: credential, isOwn: isOwn, send)
       if let credential { await saveIfAccepted(credential, at: request.url) }
       guard head(answer).status == 401, login.mayAsk, let again else { return answer }
       var isElsewhere = false
@@ -64,7 +65,7 @@ package struct Authenticator: Sendable {
           mayAskAnew && session.isUnseen(credential, by: head(answer), at: request.url)
         if isElsewhere {
           mayAskAnew = false
-        } else if login.credential != nil
+        } else if isOwn
           || !session.isForOtherRealm(credential, than: head(answer), at: request.url)
         {
           if session.refuse(credential, at: request.url) {
@@ -102,12 +103,12 @@ package struct Authenticator: Sendable {
   }
 
   private func send<Answer: Sendable, E: Error>(
-    _ request: HTTPRequest, _ body: RequestBody?, with credential: Credential?,
+    _ request: HTTPRequest, _ body: RequestBody?, with credential: Credential?, isOwn: Bool,
     _ send: nonisolated(nonsending) (HTTPRequest, RequestBody?) async throws(E) -> Answer
   ) async throws(E) -> Answer {
     guard let credential else { return try await send(request, body) }
-    session.retain(credential)
-    defer { session.release(credential) }
+    session.retain(credential, isOwn: isOwn)
+    defer { session.release(credential, isOwn: isOwn) }
     return try await send(AuthenticatingTransport.naming(credential, in: request), body)
   }
 

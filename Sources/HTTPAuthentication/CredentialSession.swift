@@ -48,7 +48,7 @@ package final class CredentialSession: Sendable {
   private struct State {
     var kept: [Kept] = []
     /// The credentials in use, by name, with the number of users.
-    var inUse: [String: (credential: Credential, users: Int)] = [:]
+    var inUse: [String: (credential: Credential, users: Int, owners: Int)] = [:]
     var ways: [WayKey: Way] = [:]
     var changes: UInt64 = 0
     var logOuts: UInt64 = 0
@@ -184,13 +184,14 @@ package final class CredentialSession: Sendable {
   }
 
   /// Returns whether a 401 asks for realms for which a credential is not kept: the server has not tried
-  /// it there. A credential whose realm is not known is for all.
+  /// it there. A credential whose realm is not known is for all, and so is one that a request was given.
   func isForOtherRealm(
     _ credential: Credential, than head: HTTPResponseHead, at url: NormalizedURL
   ) -> Bool {
     let origin = NormalizedURL.Origin(url)
     let asked = AuthenticationChallenge.supported(in: head).map { $0.challenge.realm }
     return state.withLock { state in
+      guard state.inUse[credential.name]?.owners ?? 0 == 0 else { return false }
       let own = state.kept.filter { $0.space.origin == origin && $0.credential == credential }
       return !own.isEmpty && !asked.isEmpty
         && own.allSatisfy { !$0.space.realm.isEmpty && !asked.contains($0.space.realm) }
@@ -218,13 +219,21 @@ package final class CredentialSession: Sendable {
 // The credentials that requests in progress use.
 extension CredentialSession {
   /// Makes a credential available by its name until it is released.
-  package func retain(_ credential: Credential) {
-    state.withLock { Self.retain(credential, &$0) }
+  ///
+  /// - Parameter isOwn: whether a request was given it, so that it is meant for any realm.
+  package func retain(_ credential: Credential, isOwn: Bool = false) {
+    state.withLock { state in
+      Self.retain(credential, &state)
+      if isOwn { state.inUse[credential.name]?.owners += 1 }
+    }
   }
 
   /// Releases a credential that was retained.
-  package func release(_ credential: Credential) {
-    state.withLock { Self.release(credential, &$0) }
+  package func release(_ credential: Credential, isOwn: Bool = false) {
+    state.withLock { state in
+      if isOwn { state.inUse[credential.name]?.owners -= 1 }
+      Self.release(credential, &state)
+    }
   }
 
   /// Returns the credential in use with a name.
@@ -282,7 +291,7 @@ extension CredentialSession {
   }
 
   private static func retain(_ credential: Credential, _ state: inout State) {
-    state.inUse[credential.name, default: (credential, 0)].users += 1
+    state.inUse[credential.name, default: (credential, 0, 0)].users += 1
   }
 
   private static func release(_ credential: Credential, _ state: inout State) {

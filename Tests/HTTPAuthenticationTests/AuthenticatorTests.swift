@@ -310,6 +310,32 @@ extension AuthenticatorTests {
     #expect(provider.challenges.map(\.failures) == [0, 1])
   }
 
+  @Test func `a credential that a request is given is sent to another realm, too`() async throws {
+    let once = Credential.password(user: "alice", password: "right", persistence: .request)
+    let provider: CredentialProvider = { challenge in
+      guard challenge.failures == 0 else { return .goOnWithout }
+      return .use(challenge.realm == "a" ? Server.right : once)
+    }
+    let authenticator = Authenticator(provider: provider)
+    let scripted = ScriptedTransport(ScriptedTransport.Answer())
+    scripted.set { request in
+      let realm = request.url.target.hasPrefix("/a") ? "a" : "b"
+      let sent = request.fields.first(named: "Authorization")?.text ?? ""
+      if sent.contains("realm=\"\(realm)\"") { return .success(ScriptedTransport.Answer("page")) }
+      let challenge = "Digest realm=\"\(realm)\", nonce=\"n\", qop=\"auth\""
+      return .success(
+        ScriptedTransport.Answer(
+          "who", status: 401, fields: [HTTPField("WWW-Authenticate", challenge)]))
+    }
+    let transport = LoginTransport(
+      transport: AuthenticatingTransport(transport: scripted, session: authenticator.session),
+      authenticator: authenticator)
+    for path in ["/a1", "/b1", "/a2", "/b2"] {
+      let url = try NormalizedURL("http://a.example\(path)")
+      #expect(try await transport.send(HTTPRequest(url: url)).head.status == 200, "\(path)")
+    }
+  }
+
   @Test(arguments: ["Basic", "Digest"])
   func `two realms of an origin have a credential each`(scheme: String) async throws {
     let other = Credential.password(user: "bob", password: "other")
