@@ -31,6 +31,9 @@ struct RefusedHosts {
     return refusals == Self.enough
   }
 
-  /// Notes a request to a host, whose client has therefore accepted our certificate.
-  mutating func accept(_ host: String) { hosts[host] = nil }
+  /// Notes a request to a host, whose client has therefore accepted our certificate. Another client may have
+  /// refused it: a host that counts as refused stays so.
+  mutating func accept(_ host: String) {
+    if let known = hosts[host], known.refusals < Self.enough { hosts[host] = nil }
+  }
 }

@@ -17,6 +17,9 @@ struct RefusedHostsTests {
     // Connections that were begun before say nothing new.
     isNew = hosts.refuse("a.test", at: start)
     #expect(!isNew && hosts.contains("a.test", at: start))
+    // Neither does a request of another client, which accepts the certificate.
+    hosts.accept("a.test")
+    #expect(hosts.contains("a.test", at: start))
   }
 
   @Test func `after an hour it is tried again`() {
