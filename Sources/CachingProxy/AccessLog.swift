@@ -198,6 +198,7 @@ package final class AccessLog: ProxyObserver {
   private func write(_ lines: [UInt8], to output: inout Output) -> Bool {
     if lines.isEmpty { return true }
     let bytes = (output.endsWithinLine ? [0x0A] : []) + lines
+    let start = bytes.count - lines.count
     var written = 0
     let failure = writeBytes(bytes, from: &written, to: output.descriptor)
     if written > 0 { output.endsWithinLine = bytes[written - 1] != 0x0A }
@@ -205,7 +206,7 @@ package final class AccessLog: ProxyObserver {
       hasFailed.store(false, ordering: .relaxed)
       return true
     }
-    output.lost += bytes[written...].count { $0 == 0x0A }
+    output.lost += bytes[max(written, start)...].count { $0 == 0x0A }
     let words = SystemError(failure).description
     fail("\(destination.name): the log cannot be written: \(words); lines are lost")
     return false
