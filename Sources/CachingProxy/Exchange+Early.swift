@@ -9,7 +9,8 @@ extension Exchange {
   /// The library writes nothing to the socket in these phases, except perhaps `100 Continue`, which
   /// is complete when the first bytes of the body have been received.
   func mayAnswerEarly(_ state: State) -> Bool {
-    guard !isEncrypted, let answer = state.answer, !state.note.isHead,
+    guard !state.isEnded, !state.isAborted, !isEncrypted, let answer = state.answer,
+      !state.note.isHead,
       ![204, 304].contains(answer.head.status), state.isReceiving,
       !state.upload.isClosed || state.upload.isLate
     else { return false }
@@ -44,12 +45,18 @@ extension Exchange {
   /// Sends an answer that does not let the upload go on, if the client is still sending after a while.
   func answerLate() async {
     do { try await Task.sleep(for: Self.refusalDelay) } catch { return }
-    let (writer, answer) = state.withLock { state in
+    let (writer, bytes) = state.withLock { state -> (_, [UInt8]?) in
       state.upload.isLate = true
-      return (earlyWriter(&state), state.answer)
+      let writer = earlyWriter(&state)
+      return switch state.answer?.body {
+      case .bytes(let bytes): (writer, bytes)
+      // All of an empty body is there.
+      case .stream where state.download.end == .complete: (writer, [])
+      default: (writer, nil)
+      }
     }
     resume(writer, with: .early)
-    if case .bytes(let bytes) = answer?.body { await answerEarly(bytes) }
+    if let bytes { await answerEarly(bytes) }
   }
 
   /// Returns the task that offers a piece, if the piece can be sent from now on.

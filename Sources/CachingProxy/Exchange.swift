@@ -117,7 +117,11 @@ final class Exchange: Sendable {
       return endUpload()
     case .dropping(let answer):
       if let data = unsafe data { return data.count }
-      return state.withLock { $0.early == nil } ? send(answer) : endOrWait()
+      let isEarly = state.withLock { state in
+        state.upload.isFinished = true
+        return state.early != nil
+      }
+      return isEarly ? endOrWait() : send(answer)
     case .ready(let request, let body): return answer(request, body)
     case .endingEarly: return endOrWait()
     case .waiting: return sendOrWait()

@@ -115,12 +115,13 @@ struct EarlyAnswerTests {
     }
   }
 
-  @Test(arguments: [true, false])
-  func `that refuses reaches a client that pauses`(isStreamed: Bool) async throws {
-    let text = Array("too large".utf8)
+  @Test(arguments: [(true, "too large"), (false, "too large"), (true, ""), (false, "")])
+  func `that refuses reaches a client that pauses`(isStreamed: Bool, text: String) async throws {
+    let bytes = Array(text.utf8)
     let backend = ScriptedBackend(answering: { _, _, _ in
-      guard isStreamed else { return .text("too large", status: 413) }
-      return .stream(Pieces { $0 == 0 ? text : nil }, length: 9, status: 413)
+      guard isStreamed else { return .text(text, status: 413) }
+      let length = text.isEmpty ? nil : UInt64(bytes.count)
+      return .stream(Pieces { $0 == 0 && !text.isEmpty ? bytes : nil }, length: length, status: 413)
     })
     let recorder = Recorder()
     let reading = try await withServer(backend, observers: [recorder]) { port, _ in
@@ -130,9 +131,9 @@ struct EarlyAnswerTests {
         return client.readAnswer()
       }
     }
-    #expect(reading.status == 413 && reading.body == "too large")
+    #expect(reading.status == 413 && reading.body == text)
     #expect(reading.field("Connection") == "close")
     let record = try await recorder.records(count: 1)[0]
-    #expect(record.status == 413 && record.bytesSent == 9)
+    #expect(record.status == 413 && record.bytesSent == UInt64(bytes.count))
   }
 }
