@@ -79,7 +79,7 @@ extension Exchange {
       return state.upload.reader.take()
     }
     resume(reader)
-    return waitInNextCall
+    return state.withLock { $0.early == nil } ? sendOrWait() : endOrWait()
   }
 
   /// Returns the next received bytes, or `nil` after the last ones.
