@@ -310,13 +310,26 @@ extension AuthenticatorTests {
     #expect(provider.challenges.map(\.failures) == [0, 1])
   }
 
+  /// Gets pages one after the other, by one log-in.
+  private func expectPages(
+    _ paths: [String], of scripted: ScriptedTransport, asking provider: @escaping CredentialProvider
+  ) async throws {
+    let authenticator = Authenticator(provider: provider)
+    let transport = LoginTransport(
+      transport: AuthenticatingTransport(transport: scripted, session: authenticator.session),
+      authenticator: authenticator)
+    for path in paths {
+      let url = try NormalizedURL("http://a.example\(path)")
+      #expect(try await transport.send(HTTPRequest(url: url)).head.status == 200, "\(path)")
+    }
+  }
+
   @Test func `a credential that a request is given is sent to another realm, too`() async throws {
     let once = Credential.password(user: "alice", password: "right", persistence: .request)
     let provider: CredentialProvider = { challenge in
       guard challenge.failures == 0 else { return .goOnWithout }
       return .use(challenge.realm == "a" ? Server.right : once)
     }
-    let authenticator = Authenticator(provider: provider)
     let scripted = ScriptedTransport(ScriptedTransport.Answer())
     scripted.set { request in
       let realm = request.url.target.hasPrefix("/a") ? "a" : "b"
@@ -327,13 +340,7 @@ extension AuthenticatorTests {
         ScriptedTransport.Answer(
           "who", status: 401, fields: [HTTPField("WWW-Authenticate", challenge)]))
     }
-    let transport = LoginTransport(
-      transport: AuthenticatingTransport(transport: scripted, session: authenticator.session),
-      authenticator: authenticator)
-    for path in ["/a1", "/b1", "/a2", "/b2"] {
-      let url = try NormalizedURL("http://a.example\(path)")
-      #expect(try await transport.send(HTTPRequest(url: url)).head.status == 200, "\(path)")
-    }
+    try await expectPages(["/a1", "/b1", "/a2", "/b2"], of: scripted, asking: provider)
   }
 
   @Test(arguments: ["Basic", "Digest"])
@@ -346,7 +353,6 @@ extension AuthenticatorTests {
       asked.withLock { $0.append(challenge.realm) }
       return .use(challenge.realm == "a" ? Server.right : other)
     }
-    let authenticator = Authenticator(provider: provider)
     let scripted = ScriptedTransport(ScriptedTransport.Answer())
     scripted.set { request in
       let realm = request.url.target.hasPrefix("/a") ? "a" : "b"
@@ -363,13 +369,8 @@ extension AuthenticatorTests {
         ScriptedTransport.Answer(
           "who", status: 401, fields: [HTTPField("WWW-Authenticate", challenge)]))
     }
-    let transport = LoginTransport(
-      transport: AuthenticatingTransport(transport: scripted, session: authenticator.session),
-      authenticator: authenticator)
-    for path in ["/a1", "/b1", "/a2", "/b2", "/a3", "/b3"] {
-      let url = try NormalizedURL("http://a.example\(path)")
-      #expect(try await transport.send(HTTPRequest(url: url)).head.status == 200, "\(path)")
-    }
+    try await expectPages(
+      ["/a1", "/b1", "/a2", "/b2", "/a3", "/b3"], of: scripted, asking: provider)
     #expect(asked.withLock { $0 } == ["a", "b"])
     #expect(
       !scripted.requests.contains { request in
