@@ -36,7 +36,7 @@ extension Exchange {
     return true
   }
 
-  /// How long a client that is refused may go on to send its request before it is told.
+  /// The time that a client has to finish its request before it gets a refusal.
   ///
   /// A short request is received to its end, so that the connection can be used again. A client that
   /// pauses, or has very much to send, gets the answer, and need not send the rest.

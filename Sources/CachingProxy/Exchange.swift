@@ -249,15 +249,11 @@ final class Exchange: Sendable {
     state.withLock { $0.phase = .waiting }
     // A stream needs a task that provides its pieces, even if the answer is there.
     if let stored { start { stored } } else { fetch(request, body) }
-    return waitInNextCall
+    // A connection that is suspended in the call that completes the request would be read from after
+    // that, and ended if the client has finished sending, although it waits for the answer. So it waits
+    // in the next call, which follows at once.
+    return 0
   }
-
-  /// The return value of a call after which the connection may be suspended.
-  ///
-  /// A connection that is suspended in the call that completes the request would be read from after that,
-  /// and ended if the client has finished sending, although it waits for the answer. The next call follows
-  /// at once.
-  var waitInNextCall: Int { 0 }
 
   /// Sends the answer if it is there; otherwise suspends the connection until it is.
   func sendOrWait() -> Int? {
