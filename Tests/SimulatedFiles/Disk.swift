@@ -22,6 +22,9 @@ struct DiskNode: Sendable {
   /// Whether a sync has failed: its pages count as clean then, and no later sync writes them
   /// (fsync(2), "NOTES"; Rebello et al., "Can Applications Recover from fsync Failures?", ATC 2020).
   var hasFailedSync = false
+  /// The openings of the file whose next sync fails: the system could not write bytes, and has not
+  /// reported it to them yet.
+  var unreported: Set<Int> = []
 
   /// The names of a directory.
   var entries: [FileName: FileNumber] = [:]

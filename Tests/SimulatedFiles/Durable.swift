@@ -77,6 +77,15 @@ extension Disk {
     nodes[number]?.syncTime = now
   }
 
+  /// A failed syncfs(2): no later sync writes what the files have now. File systems stop at once if they
+  /// cannot write directories, so these do not count.
+  mutating func failSync(open: [OpenFile]) {
+    for (number, node) in nodes where node.kind == .file && node.data != node.syncedData {
+      nodes[number]?.hasFailedSync = true
+      nodes[number]?.unreported = Set(open.filter { $0.number == number }.map(\.opening))
+    }
+  }
+
   /// Makes all durable that is there, and forgets what is not, except files that are open.
   mutating func settle(open: Set<FileNumber> = []) {
     for (number, node) in nodes {

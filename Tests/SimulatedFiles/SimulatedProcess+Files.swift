@@ -120,6 +120,9 @@ extension SimulatedProcess {
     do throws(SystemError) {
       try call(.synchronize, of: descriptor, isChange: true) {
         volume, file, _ throws(SystemError) in
+        if volume.disk.nodes[file.number]?.unreported.remove(file.opening) != nil {
+          throw .inputOutput
+        }
         volume.disk.synchronize(file.number, names: names)
       }
     } catch {
@@ -132,10 +135,18 @@ extension SimulatedProcess {
   }
 
   public func synchronizeVolume(of descriptor: Int32) throws(SystemError) {
-    try call(.synchronize, of: descriptor, isChange: true) { volume, _, _ throws(SystemError) in
-      for number in volume.disk.nodes.keys.sorted() {
-        volume.disk.synchronize(number, names: true)
+    do throws(SystemError) {
+      try call(.synchronize, of: descriptor, isChange: true) { volume, _, _ throws(SystemError) in
+        for number in volume.disk.nodes.keys.sorted() {
+          volume.disk.synchronize(number, names: true)
+        }
       }
+    } catch {
+      state.change { volume in
+        guard error != .interrupted, !volume.processes[number].hasEnded else { return }
+        volume.disk.failSync(open: volume.processes.flatMap(\.openFiles))
+      }
+      throw error
     }
   }
 

@@ -46,6 +46,11 @@ extension Catalog {
   ///   leaving the work to it.
   func compact(isWaiting: Bool = false) {
     if state.withLock({ $0.journal.hasDroppedFiles }) { try? removeDropped() }
+    if hasUnwrittenFiles {
+      try? journal.withCompactionLock(isWaiting: isWaiting) { () throws(StoreError) in
+        try synchronizeSettled()
+      }
+    }
     if !state.withLock({ wantsCompaction($0) }) { return }
     try? journal.withCompactionLock(isWaiting: isWaiting) { () throws(StoreError) in
       let last = state.withLock { state -> UInt32? in
@@ -148,7 +153,7 @@ extension Catalog {
       if settles { _ = try? settleLocked(through: number) }
       // Bodies may have been on disk for an hour in the segment, and for a second as files. So this is
       // done at both levels of durability.
-      try synchronizeVolume()
+      if settles { try synchronizeSettled() } else { try synchronizeVolume() }
     }
     try copyLive(of: number)
     guard try makeRemovalsDurable(of: number) else { return false }

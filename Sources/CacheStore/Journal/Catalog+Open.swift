@@ -24,7 +24,9 @@ extension Catalog {
       }
       state.isComplete = state.journal.isWhole
       if !state.isComplete { work.insert(.reconcile) }
-      if wantsCompaction(state) || state.journal.hasDroppedFiles { work.insert(.compact) }
+      if wantsCompaction(state) || state.journal.hasDroppedFiles || hasUnwrittenFiles {
+        work.insert(.compact)
+      }
     }
     if !isReadOnly && !isSupervised && state.withLock({ $0.journal.current == nil }) {
       beginJournal()

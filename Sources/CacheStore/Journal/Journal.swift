@@ -16,6 +16,8 @@ package final class Journal: Sendable {
   let sync = JournalSync()
   /// Whether the next append begins a new segment.
   let rollsNext = Atomic<Bool>(false)
+  /// Whether a syncfs(2) has failed, if the file that shows it could not be made.
+  let hasUnwrittenFiles = Atomic<Bool>(false)
   /// The least version of the segments that this process makes.
   let version = Atomic<UInt32>(1)
   private let isReadOnly: Bool

@@ -98,7 +98,7 @@ extension Evictor {
       volume.withLock { $0.expire() }
       let step = pending.step(free: available, wanted: free)
       if step == .synchronize {
-        try? catalog.synchronizeVolume()
+        try? catalog.flushVolume()
         continue
       }
       // Nothing is evicted if the free bytes are not known, or for a body that cannot be stored anyway.
@@ -181,7 +181,7 @@ extension Evictor {
       switch files < reserve.files ? .evict : pending.step(free: free, wanted: reserve.bytes) {
       case .evict: break
       case .synchronize:
-        try? catalog.synchronizeVolume()
+        try? catalog.flushVolume()
         continue
       case .giveUp: return
       }

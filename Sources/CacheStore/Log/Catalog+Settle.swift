@@ -199,11 +199,19 @@ extension Catalog {
     for slot in lost { upkeep.setAside(slot) }
   }
 
+  /// Which files an entry has that is settled.
+  private enum Standing {
+    /// The entry has none yet.
+    case none
+    /// It has files, which are damaged.
+    case again
+    /// It has files, which must not be used, because they may never reach the disk.
+    case anew
+  }
+
   /// Writes the files of one entry, and appends the record of it, under the lock of its shard. Does
   /// nothing if the entry was replaced or removed meanwhile.
-  ///
-  /// - Parameter again: whether the entry is settled, and its files are damaged.
-  private func settle(_ entry: Logged, again: Bool = false) throws(StoreError) {
+  private func settle(_ entry: Logged, _ standing: Standing = .none) throws(StoreError) {
     let session = try ownSession()
     try withShard(of: entry.slot.keyHash) { shard throws(StoreError) in
       // What it has replaced goes first, so that both never take more than is counted.
@@ -212,16 +220,18 @@ extension Catalog {
         follow(&state)
         try check(state)
         guard shard.entries === entry.entries, state.entries === entry.entries,
-          let number = state.number(of: entry.slot), state.index[number].isUnsettled != again
+          let number = state.number(of: entry.slot),
+          state.index[number].isUnsettled == (standing == .none)
         else { return nil }
         return Before(&state, settling: state.index[number])
       }
-      if let before { try settle(entry, before, in: shard, session, again: again) }
+      if let before { try settle(entry, before, in: shard, session, standing) }
     }
   }
 
   private func settle(
-    _ entry: Logged, _ before: Before, in shard: borrowing Shard, _ session: Session, again: Bool
+    _ entry: Logged, _ before: Before, in shard: borrowing Shard, _ session: Session,
+    _ standing: Standing
   ) throws(StoreError) {
     var keyFiles: KeyFiles
     do throws(StoreError) {
@@ -237,6 +247,11 @@ extension Catalog {
         key: entry.record.key, variant: head.variant, metadata: entry.record.metadata,
         digest: head.digest, length: head.length, body: .bytes(entry.body))
       let isEmbedded = head.isEmbedded
+      var before = before
+      if standing == .anew {
+        if before.sharing?.slot.carriesBody == true { before.sharing = nil }
+        tree.discard(Layout.body(head.digest), in: keyFiles.directory.raw)
+      }
       let body =
         isEmbedded
         ? PlacedBody(digest: head.digest, file: 0) : try keyFiles.placeBody(new, before)
@@ -249,14 +264,14 @@ extension Catalog {
       let entries = shard.entries
       let placed = try append { state throws(StoreError) -> [[UInt8]] in
         guard state.entries === entries, let number = state.number(of: entry.slot),
-          state.index[number].isUnsettled != again
+          state.index[number].isUnsettled == (standing == .none)
         else { return [] }
         return [
           settledRecord(entry, body, tree.overhead(document.count), state.index[number].accessed)
         ]
       }
       // Compaction may have copied the record of the entry meanwhile, which still needs its files.
-      if placed == nil, !(again && isSettled(entry, body, in: entries)) {
+      if placed == nil, standing == .none || !isSettled(entry, body, in: entries) {
         keyFiles.undo()
       } else {
         keyFiles.keep()
@@ -308,7 +323,17 @@ extension Catalog {
     else { return }
     try settle(
       Logged(slot: located.slot, entries: located.entries, record: record, body: body),
-      again: true)
+      .again)
+  }
+
+  /// Writes the files of a settled entry again whose record carries the body, whatever stands there.
+  func writeAnew(_ located: Located) throws(StoreError) {
+    guard let segment = located.segment,
+      let (record, body) = try? readWhole(located, in: segment), let body
+    else { return }
+    try settle(
+      Logged(slot: located.slot, entries: located.entries, record: record, body: body),
+      .anew)
   }
 
   /// Returns whether an entry has a body file of its own, although it shares one by its records. A loss
@@ -319,14 +344,6 @@ extension Catalog {
     let status = try? place.fileSystem.status(
       at: Layout.bodyPath(slot.keyHash, slot.digest), in: located.entries.directory.raw)
     return status?.linkCount == 1
-  }
-
-  /// Synchronizes all files of the volume, so that files of settled entries survive a loss of power.
-  func synchronizeVolume() throws(StoreError) {
-    let root = place.root.raw
-    try system(path) { () throws(SystemError) in
-      try fileSystem.synchronizeVolume(of: root)
-    }
   }
 
   // MARK: When

@@ -63,7 +63,8 @@ extension KeyFiles {
       tree.discard(name, in: directory.raw)
       throw StoreError(error, path: "\(path)/\(name.text)")
     }
-    return UInt64(UInt32.random(in: 1 ... .max))
+    // Variants of a key with equal bodies have one file.
+    return UInt64(known?.bodyFile ?? .random(in: 1 ... .max))
   }
 
   private func synchronize(_ name: PathName) throws(StoreError) {

@@ -16,6 +16,8 @@ package enum Layout {
   package static let note = PathName("note.txt")
   /// The name of a new segment until it is complete.
   package static let newSegment = PathName("new")
+  /// An empty file in `journal`, as long as files are to be written anew after a failed syncfs(2).
+  package static let unwritten = PathName("unwritten")
 
   /// The names in the directory of a store.
   package static let topNames: Set<String> = [

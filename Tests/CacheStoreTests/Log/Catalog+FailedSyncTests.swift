@@ -1,0 +1,99 @@
+import CLibrary
+import CacheSystem
+import SimulatedFiles
+import TestSupport
+import Testing
+
+@testable import CacheStore
+
+/// syncfs(2) fails once: what was to be written is lost on the disk, and the next call succeeds.
+@Suite(.timeLimit(.minutes(5))) struct FailedVolumeSyncTests {
+  private let volume = SimulatedVolume()
+  /// Also some that go into the metadata files.
+  private let bodies: [[UInt8]] = (0..<12).map {
+    TestBody.make($0 < 4 ? 500 : 3_000, seed: UInt64($0))
+  }
+  private let shared = TestBody.make(2_000, seed: 77)
+
+  private func open(
+    _ process: SimulatedProcess, _ durability: Durability, boot: UInt8 = 1
+  ) throws -> Store {
+    var options = Options(settling: .within(seconds: 3_600), fileSystem: process)
+    options.durability = durability
+    options.bootName = [boot]
+    return try Store(at: CrashScenario.path, options: options)
+  }
+
+  private func fill(_ store: Store) throws {
+    for (number, body) in bodies.enumerated() { try store.put(body, for: "\(number)") }
+    for key: ByteString in ["a", "b"] {
+      for variant: UInt64 in [0, 1] { try store.put(shared, for: key, variant: variant) }
+    }
+    try store.settle()
+  }
+
+  private func expectAll(in store: Store) {
+    for (number, body) in bodies.enumerated() {
+      #expect(store.lookUp("\(number)").entry?.body == body)
+    }
+    for key: ByteString in ["a", "b"] {
+      for variant: UInt64 in [0, 1] {
+        #expect(store.lookUp(key, variant: variant).entry?.body == shared)
+      }
+    }
+  }
+
+  private func isVolumeSync(_ operation: SimulatedOperation) -> Bool {
+    operation.kind == .synchronize && operation.name == CrashScenario.path
+  }
+
+  @Test(arguments: [Durability.process, .full], [false, true])
+  func `bodies stay in the log until their files are written anew`(
+    durability: Durability, restarts: Bool
+  ) throws {
+    var process = SimulatedProcess(on: volume)
+    var store = try open(process, durability)
+    try fill(store)
+    process.setFault(SimulatedFault(.fail(.inputOutput), at: 1) { isVolumeSync($0) })
+    #expect(throws: StoreError.self) { try store.purge() }
+    #expect(process.struck != nil)
+    expectAll(in: store)
+    if restarts {
+      store.close()
+      process = SimulatedProcess(on: volume)
+      store = try open(process, durability)
+    }
+    try store.purge()
+    expectAll(in: store)
+    let charged = store.statistics.chargedBytes
+    // The kernel writes everything in time.
+    try store.catalog.flushVolume()
+    let left = volume.afterPowerLoss(.posix, seed: nil)
+    let again = try open(SimulatedProcess(on: left), durability, boot: 2)
+    expectAll(in: again)
+    again.waitUntilIdle()
+    expectAll(in: again)
+    #expect(again.statistics.chargedBytes == charged)
+    again.close()
+  }
+
+  @Test func `the volume counts as synchronized when it was written anew`() throws {
+    let process = SimulatedProcess(on: volume)
+    let store = try open(process, .full)
+    try fill(store)
+    process.setFault(SimulatedFault(.fail(.inputOutput), at: 1, lasts: true) { isVolumeSync($0) })
+    for _ in 0..<2 { #expect(throws: StoreError.self) { try store.purge() } }
+    #expect(store.catalog.hasUnwrittenFiles)
+    process.setFault(nil)
+    // This call asks the upkeep.
+    #expect(throws: StoreError.self) { try store.catalog.synchronizeVolume() }
+    store.waitUntilIdle()
+    #expect(!store.catalog.hasUnwrittenFiles)
+    try store.catalog.synchronizeVolume()
+    // The system reports now that it has lost bytes of the journal, too, which is written anew.
+    #expect(throws: StoreError.self) { try store.purge() }
+    try store.purge()
+    expectAll(in: store)
+    store.close()
+  }
+}
