@@ -96,9 +96,13 @@ final class PartFile: @unchecked Sendable {
     return false
   }
 
-  /// Waits until the bytes survive a loss of power.
+  /// Waits until the bytes survive a loss of power. If that fails, the part begins anew: another attempt
+  /// would succeed without the bytes that could not be written (fsync(2), "NOTES").
   func synchronize() throws(SystemError) {
-    try place.files.synchronize(files.part, names: true)
+    do throws(SystemError) { try place.files.synchronize(files.part, names: true) } catch {
+      try? restart()
+      throw error
+    }
   }
 
   /// Returns the status of the part, or `nil` if its name belongs to another file, or it has

@@ -71,6 +71,20 @@ struct DownloadDisturbedTests {
     }
   }
 
+  @Test func `bytes that could not be synced are loaded again`() async throws {
+    let disk = FaultyFiles()
+    var options = DownloaderOptions(maximumRetries: 0)
+    options.isDurable = true
+    let downloader = Downloader(server, options, sandbox.clock, disk)
+    disk.faults.set { $0.kind == .synchronize ? .inputOutput : nil }
+    #expect(await sandbox.failure(downloader, sandbox.asked()) != nil)
+    #expect(sandbox.bytes() == nil)
+    disk.faults.set(nil)
+    let file = try await downloader.download(sandbox.asked())
+    #expect(file.receivedBytes == 1_000_000)
+    #expect(sandbox.bytes() == big)
+  }
+
   @Test func `a part that was closed is free, whoever still knows it`() throws {
     let place = try DownloadPlace(sandbox.path(), RealFileSystem())
     let first = try #require(try PartFile.open(place))

@@ -111,6 +111,8 @@ extension Disk {
     for (number, node) in nodes {
       result.nodes[number]?.entries = node.settledEntries
       result.nodes[number]?.linkCount = 0
+      result.nodes[number]?.hasFailedSync = false
+      result.nodes[number]?.unreported = []
     }
     var flushed: [FileNumber: FileData] = [:]
     for (change, isApplied) in zip(log, applied) where isApplied {

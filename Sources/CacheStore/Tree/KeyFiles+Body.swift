@@ -1,5 +1,6 @@
 internal import CacheFormat
 internal import CacheSystem
+internal import Synchronization
 
 /// A body in the directory of its key.
 struct PlacedBody {
@@ -42,6 +43,7 @@ extension KeyFiles {
     let known = before.all.first { $0.hasBodyFile && $0.digest == digest }
     if !isNew {
       switch try standing(name, entry, known) {
+      case .equal where writesAnew: tree.discard(name, in: directory.raw)
       case .equal:
         // The file of an entry that was in the log may not be synced.
         if isSynced { try synchronize(name) }
@@ -51,7 +53,9 @@ extension KeyFiles {
       case .none: break
       }
     }
-    if digest == entry.digest, let sharing = before.sharing, share(sharing, name, entry) {
+    if digest == entry.digest, !writesAnew, let sharing = before.sharing,
+      share(sharing, name, entry)
+    {
       if isSynced { try synchronize(name) }
       return UInt64(sharing.slot.bodyFile)
     }
@@ -68,11 +72,16 @@ extension KeyFiles {
   }
 
   private func synchronize(_ name: PathName) throws(StoreError) {
-    try system("\(path)/\(name.text)") { () throws(SystemError) in
+    do throws(SystemError) {
       let file = try files.open(name, in: directory, [.read])
       try files.synchronize(file, names: false)
+    } catch {
+      tree.writesBodiesAnew.store(true, ordering: .relaxed)
+      throw StoreError(error, path: "\(path)/\(name.text)")
     }
   }
+
+  private var writesAnew: Bool { isSynced && tree.writesBodiesAnew.load(ordering: .relaxed) }
 
   private func seededDigest(of entry: NewEntry) throws(StoreError) -> Digest {
     switch entry.body {

@@ -126,12 +126,13 @@ struct KeyFiles: ~Copyable {
     guard isSynced, madeBody != nil || madeMetadata != nil || usesStandingBody else { return }
     do throws(SystemError) {
       try files.synchronize(directory, names: true)
-      if isNew || !isKnown { try files.synchronize(shard.directory, names: true) }
-      // Once for each shard, because the process that made it may have been killed, or may not
-      // sync.
+      // Once for each shard, because the process that made it, or the directories in it, may have been
+      // killed, or may not sync.
       let number = Layout.shardNumber(of: hash)
       let shards = shard.entries
-      if !shards.durableShards.withLock({ $0.contains(number) }) {
+      let isFirst = !shards.durableShards.withLock { $0.contains(number) }
+      if isNew || !isKnown || isFirst { try files.synchronize(shard.directory, names: true) }
+      if isFirst {
         try files.synchronize(shards.directory, names: true)
         shards.durableShards.withLock { _ = $0.insert(number) }
       }

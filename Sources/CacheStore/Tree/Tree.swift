@@ -19,6 +19,9 @@ package final class Tree: Sendable {
   private let verifiedBodies = VerifiedBodies()
   /// Whether `entries` was moved back after a removal of all that failed, and not synced since.
   let hasMovedBack = Atomic(false)
+  /// Whether a body that was there could not be synced. The next sync would succeed without its bytes, so
+  /// such bodies are written anew.
+  let writesBodiesAnew = Atomic(false)
 
   init(_ place: StorePlace, _ journal: Journal, _ options: Options) {
     self.place = place

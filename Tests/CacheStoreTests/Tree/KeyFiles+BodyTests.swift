@@ -1,6 +1,8 @@
 import CacheFormat
 import CacheStore
+import CacheSystem
 import Foundation
+import SimulatedFiles
 import Testing
 
 /// Two bodies of 512 bytes with the same XXH3-128 (seed 0), made as an attacker would: in the same
@@ -100,5 +102,37 @@ enum CollidingBodies {
     let again = try sandbox.open()
     again.waitUntilIdle()
     try expectBoth(in: again)
+  }
+
+  @Test(arguments: [false, true])
+  func `a body that could not be synced is written anew`(isShared: Bool) throws {
+    let volume = SimulatedVolume()
+    func open(_ durability: Durability, boot: UInt8 = 1, on volume: SimulatedVolume) throws -> (
+      Store, SimulatedProcess
+    ) {
+      let process = SimulatedProcess(on: volume)
+      var options = Options(settling: .atOnce, fileSystem: process)
+      options.durability = durability
+      options.bootName = [boot]
+      return (try Store(at: CrashScenario.path, options: options), process)
+    }
+    let body = [UInt8](repeating: 7, count: 3_000)
+    let (first, _) = try open(.process, on: volume)
+    try first.put(body, for: "first")
+    let (second, process) = try open(.full, on: volume)
+    let variant: UInt64 = isShared ? 0 : 1
+    let key: ByteString = isShared ? "second" : "first"
+    process.setFault(
+      SimulatedFault(.fail(.inputOutput), at: 1) {
+        $0.kind == .synchronize && $0.name.hasSuffix(".body")
+      })
+    #expect(throws: StoreError.self) { try second.put(body, for: key, variant: variant) }
+    try second.put(body, for: key, variant: variant)
+    let (left, _) = try open(
+      .full, boot: 2, on: volume.afterPowerLoss(.posix, seed: nil))
+    #expect(left.lookUp(key, variant: variant).entry?.body == body)
+    left.close()
+    second.close()
+    first.close()
   }
 }
