@@ -46,11 +46,7 @@ extension Catalog {
   ///   leaving the work to it.
   func compact(isWaiting: Bool = false) {
     if state.withLock({ $0.journal.hasDroppedFiles }) { try? removeDropped() }
-    if hasUnwrittenFiles {
-      try? journal.withCompactionLock(isWaiting: isWaiting) { () throws(StoreError) in
-        try synchronizeSettled()
-      }
-    }
+    try? resolveUnwrittenFiles(isWaiting: isWaiting)
     if !state.withLock({ wantsCompaction($0) }) { return }
     try? journal.withCompactionLock(isWaiting: isWaiting) { () throws(StoreError) in
       let last = state.withLock { state -> UInt32? in

@@ -40,6 +40,17 @@ extension Catalog {
     }
   }
 
+  /// Writes the files anew that a failed call may not have brought to the disk, if there are any. The
+  /// caller holds no shard.
+  ///
+  /// - Parameter isWaiting: whether to wait if another thread or process is compacting.
+  func resolveUnwrittenFiles(isWaiting: Bool) throws(StoreError) {
+    if !hasUnwrittenFiles { return }
+    try journal.withCompactionLock(isWaiting: isWaiting) { () throws(StoreError) in
+      try synchronizeSettled()
+    }
+  }
+
   /// Synchronizes the volume, and notes a failure for all processes. The note itself need not reach the
   /// disk: after a restart of the machine, what can be read is what is on the disk.
   func flushVolume() throws(StoreError) {
