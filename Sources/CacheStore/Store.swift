@@ -94,12 +94,18 @@ public final class Store: Sendable {
     events.finish()
   }
 
-  /// Lets the session stay if the journal has a gap that the repair after a crash was to close: the
-  /// session shows that the gap is no older than this run of the machine. One is enough.
+  /// Lets the session stay if tree and journal are not compared yet after a crash, so that the next
+  /// opening does it. One is enough. If the journal has a gap, it has to be one that shows that the gap is
+  /// no older than this run of the machine.
   private func keepSessionIfNotCompared() {
-    let isCompared = catalog.state.withLock { !$0.endedUncleanly || $0.journal.isWhole }
+    let (isCompared, isWhole) = catalog.state.withLock {
+      (!$0.endedUncleanly, $0.journal.isWhole)
+    }
+    if isCompared { return }
     let staging = catalog.tree.staging
-    if !isCompared, (try? staging.sessionBoots().this) != true { staging.noteUnclean() }
+    let boots = try? staging.sessionBoots()
+    if boots?.this == true || isWhole && boots?.earlier == true { return }
+    staging.noteUnclean()
   }
 
   /// Releases the lock that shows other processes that this one writes. The store stays open, and the

@@ -42,7 +42,11 @@ package final class Recovery: Sendable {
     // Incomplete files are removed first, because they take room that no limit counts.
     for session in dead { tree.staging.removeFiles(ofSession: session) }
     // Files that could not be read may be all that is left of an entry, so the signs stay.
-    guard (try? reconcileKeys()) != nil, !upkeep.isStopping else { return false }
+    var compared = tree.staging.comparedShards(since: dead)
+    guard (try? reconcileKeys(&compared)) != nil, !upkeep.isStopping else {
+      if catalog.isIndexWhole { tree.staging.noteCompared(compared, since: dead) }
+      return false
+    }
     guard (try? completeRemovals(of: dead)) != nil else { return false }
     guard checkBodies(butNot: catalog.isIndexWhole ? .shard : .none) else { return false }
     if !catalog.isIndexWhole { try? renewWhenTakenUp() }
@@ -60,6 +64,7 @@ package final class Recovery: Sendable {
       state.isComplete = true
       state.confirmed = []
     }
+    try catalog.resolveUnwrittenFiles(isWaiting: true)
     try catalog.renewJournal()
     catalog.state.withLock { state in
       // No more entries are recovered from the tree.
@@ -135,8 +140,9 @@ package final class Recovery: Sendable {
 
   // MARK: Keys
 
-  private func reconcileKeys() throws(StoreError) {
-    let differing = try findDiffering()
+  /// - Parameter compared: the shards that are known to be as the journal has them.
+  private func reconcileKeys(_ compared: inout Set<Int>) throws(StoreError) {
+    let differing = try findDiffering(butIn: &compared)
     if catalog.isIndexWhole {
       for hash in differing {
         if upkeep.isStopping { throw .closed(path) }
@@ -153,21 +159,32 @@ package final class Recovery: Sendable {
     }
   }
 
-  /// Compares all keys with a whole journal, and returns those that differ. If one of them proves that
-  /// records are lost, the journal counts as damaged, and the others are left out.
+  /// Compares all keys with a whole journal. If one of them proves that records are lost, the journal
+  /// counts as damaged, and the others are left out.
   ///
   /// - Throws: an error if files cannot be read now.
-  @discardableResult
-  package func findDiffering() throws(StoreError) -> [KeyHash] {
+  package func findLostRecords() throws(StoreError) {
+    var compared: Set<Int> = []
+    _ = try findDiffering(butIn: &compared)
+  }
+
+  /// Does the same for the shards that are not compared yet, and returns the keys that differ.
+  ///
+  /// - Parameter compared: the shards without such keys. Those that are found are added.
+  private func findDiffering(butIn compared: inout Set<Int>) throws(StoreError) -> [KeyHash] {
     var differing: [KeyHash] = []
-    try forEachKey { hash, shard, entries throws(StoreError) in
-      if upkeep.isStopping { throw .closed(path) }
-      if !catalog.isIndexWhole || isAsExpected(hash, Layout.key(hash), in: shard) { return }
-      differing.append(hash)
-      try tree.withShard(of: hash, in: entries) { shard throws(StoreError) in
-        guard let directory = try tree.openKey(hash, in: shard) else { return }
-        _ = try noteLostRecords(try tree.files(in: directory), of: hash, in: directory)
+    for number in 0..<Layout.shardCount where !compared.contains(number) {
+      let before = differing.count
+      try forEachKey(of: number) { hash, shard, entries throws(StoreError) in
+        if upkeep.isStopping { throw .closed(path) }
+        if !catalog.isIndexWhole || isAsExpected(hash, Layout.key(hash), in: shard) { return }
+        differing.append(hash)
+        try tree.withShard(of: hash, in: entries) { shard throws(StoreError) in
+          guard let directory = try tree.openKey(hash, in: shard) else { return }
+          _ = try noteLostRecords(try tree.files(in: directory), of: hash, in: directory)
+        }
       }
+      if differing.count == before { compared.insert(number) }
     }
     return differing
   }

@@ -66,7 +66,7 @@ final class Staging: Sendable {
   private var path: String { "\(place.path)/staging" }
 
   /// The first half of the names of sessions of this run of the machine.
-  private let boot: UInt64
+  let boot: UInt64
 
   init(_ place: StorePlace, _ options: Options) {
     self.place = place
@@ -229,7 +229,7 @@ final class Staging: Sendable {
     guard let directory = try? openSession(name) else { return }
     var names: [PathName] = []
     try? fileSystem.list(directory.raw) { name, kind in
-      if kind != .directory { names.append(name) }
+      if kind != .directory, !Self.isCompared(name) { names.append(name) }
       return true
     }
     for name in names { try? fileSystem.removeFile(name, in: directory.raw) }

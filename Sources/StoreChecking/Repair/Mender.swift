@@ -44,7 +44,7 @@ struct Mender: Sendable {
     if !dead.isEmpty {
       try store.catalog.completeRemovalOfAll()
       // Before anything is removed as never promised.
-      try store.recovery.findDiffering()
+      try store.recovery.findLostRecords()
     }
     wasWhole = store.catalog.isJournalWhole
   }

@@ -167,7 +167,7 @@ import Testing
       })
   }
 
-  @Test(arguments: [1, 3])
+  @Test(arguments: [1, 4])
   func `it is completed although there was no descriptor for a session`(place: Int) throws {
     try expectCompletion(
       after: SimulatedFault(.fail(SystemError(EMFILE)), at: place) {

@@ -1,0 +1,112 @@
+import CacheFormat
+import CacheSystem
+import Foundation
+import SimulatedFiles
+import Testing
+
+@testable import CacheStore
+
+/// Short-lived programs compare tree and journal one after the other.
+@Suite struct StagingComparedTests {
+  private let sandbox = StoreSandbox()
+  private let disk = FaultyFiles()
+
+  private func open(boot: UInt8 = 1) throws -> Store {
+    var options = Options(fileSystem: disk)
+    options.bootName = [boot]
+    // The test itself compares.
+    options.isSupervised = true
+    return try sandbox.open(options)
+  }
+
+  private func leaveDeadSession(boot: UInt8 = 1) throws {
+    let staging = Staging(
+      try open(boot: boot).catalog.place,
+      {
+        var options = Options(fileSystem: disk)
+        options.bootName = [boot]
+        return options
+      }())
+    let session = try staging.makeSession()
+    // The process was killed: its files are left, and its lock is free.
+    disk.unlock(session.directory.raw)
+    withExtendedLifetime(session) {}
+  }
+
+  /// Compares, and stops at a shard that cannot be read.
+  private func compare(_ store: Store, upTo shard: String? = nil) -> (Bool, Set<String>) {
+    disk.faults.set { call in
+      call.kind == .open && call.name == shard ? .inputOutput : nil
+    }
+    defer { disk.faults.set(nil) }
+    let isDone = store.recovery.reconcile()
+    let names = disk.faults.calls.filter { $0.kind == .open && $0.name.count == 2 }.map(\.name)
+    return (isDone, Set(names))
+  }
+
+  private func fill() throws {
+    let store = try open()
+    for number in 0..<400 { try store.put([1], for: "\(number)") }
+    store.close()
+    // A program that is no longer known has left a file.
+    let key = try #require(sandbox.metadataFiles.first)
+    try Data([1]).write(
+      to: URL(
+        fileURLWithPath: sandbox.inside(
+          key.split(separator: "/").dropLast().joined(separator: "/") + "/00000000000000aa.json")))
+  }
+
+  @Test func `the next program continues`() throws {
+    try fill()
+    try leaveDeadSession()
+    var store = try open()
+    #expect(store.lookUp("1").entry != nil)
+    let (isFirstDone, first) = compare(store, upTo: "80")
+    #expect(!isFirstDone && first.contains("00") && first.count == 0x81)
+    store.close()
+    store = try open()
+    let (isDone, second) = compare(store)
+    #expect(isDone)
+    // Only that shard is read again that has something to be put right.
+    #expect(!second.contains("7f") && second.contains("80") && second.contains("ff"))
+    #expect(second.subtracting((0x80...0xFF).map { String($0, radix: 16) }).count <= 1)
+    #expect(!sandbox.metadataFiles.contains { $0.hasSuffix("00000000000000aa.json") })
+    store.close()
+    #expect(sandbox.sessions == [])
+  }
+
+  @Test(arguments: ["killed", "restarted", "damaged"])
+  func `all is compared again`(why: String) throws {
+    try fill()
+    try leaveDeadSession()
+    var store = try open()
+    #expect(!compare(store, upTo: "80").0)
+    store.close()
+    if why == "killed" { try leaveDeadSession() }
+    if why == "damaged" {
+      let session = try #require(sandbox.sessions.first)
+      sandbox.overwrite("staging/\(session)/compared", [1, 2])
+    }
+    store = try open(boot: why == "restarted" ? 2 : 1)
+    let (isDone, shards) = compare(store)
+    #expect(isDone && shards.count == 256)
+    store.close()
+    #expect(sandbox.sessions == [])
+  }
+
+  @Test func `a store that is closed before it was compared is compared later`() throws {
+    try fill()
+    // The machine lost its power: there is no session, and no mark of a clean end.
+    sandbox.overwrite("lock", [])
+    var store = try open(boot: 2)
+    #expect(store.catalog.state.withLock { $0.endedUncleanly })
+    try store.put([1], for: "another")
+    store.close()
+    #expect(sandbox.sessions.count == 1)
+    store = try open(boot: 2)
+    #expect(compare(store).0)
+    store.close()
+    #expect(sandbox.sessions == [])
+    #expect(!sandbox.metadataFiles.contains { $0.hasSuffix("00000000000000aa.json") })
+  }
+}
