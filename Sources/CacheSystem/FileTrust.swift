@@ -36,10 +36,11 @@ extension SystemError {
 
 /// Paths that the user gave.
 package enum UserPath {
-  /// Returns the folder of a path; the working directory if the path is only a name.
-  package static func folder(of path: String) -> String {
-    guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
-    return slash == path.startIndex ? "/" : String(path[..<slash])
+  /// Splits a path into its folder, `.` if the path is only a name, and its last part.
+  package static func split(_ path: String) -> (folder: String, name: String) {
+    guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return (".", path) }
+    let name = String(path[path.utf8.index(after: slash)...])
+    return (slash == path.startIndex ? "/" : String(path[..<slash]), name)
   }
 
   /// Returns whether the file at a path, or the last link that leads to it, may have been planted;
@@ -56,7 +57,7 @@ package enum UserPath {
   }
 
   private static func isPlanted(_ file: FileStatus?, _ path: String) -> Bool {
-    guard let file, let folder = status(folder(of: path), followsLink: true) else { return false }
+    guard let file, let folder = status(split(path).folder, followsLink: true) else { return false }
     return file.isPlanted(in: folder)
   }
 

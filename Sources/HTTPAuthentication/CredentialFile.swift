@@ -52,16 +52,16 @@ struct CredentialFile: Sendable {
         .failed, path: "credentials.json", cause: "neither XDG_STATE_HOME nor HOME names a folder",
         remedy: "set one of them, or give the vault a path")
     }
-    let last = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).last
+    let (place, last) = UserPath.split(path)
     func name(_ suffix: String) -> PathName? {
-      last.flatMap { $0.isEmpty ? nil : PathName(bytes: Array($0) + Array(suffix.utf8)) }
+      last.isEmpty ? nil : PathName(bytes: (last + suffix).utf8)
     }
     guard let file = name(""), let next = name(".next"), let damaged = name(".damaged") else {
       throw failure(.failed, "it names no file", "give a name of up to 240 bytes")
     }
-    files.makeFolders(UserPath.folder(of: path))
+    files.makeFolders(place)
     let folder = try system { () throws(SystemError) in
-      try files.open(userPath: UserPath.folder(of: path), [.read, .directory])
+      try files.open(userPath: place, [.read, .directory])
     }
     let status = try system { () throws(SystemError) in try files.status(of: folder.raw) }
     guard status.isOwn, status.mode & 0o022 == 0 else {

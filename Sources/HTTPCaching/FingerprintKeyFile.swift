@@ -65,12 +65,12 @@ struct FingerprintKeyFile: Sendable {
   /// Reads the key; creates it if there is none.
   func key() throws(FingerprintKeyError) -> [UInt8] {
     guard let path else { throw FingerprintKeyError(path: "", cause: .noFolder) }
-    let parts = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
-    guard let name = parts.last.flatMap({ PathName(bytes: Array($0)) }) else {
+    let (folder, last) = UserPath.split(path)
+    guard let name = PathName(bytes: last.utf8) else {
       throw FingerprintKeyError(path: path, cause: .notAFile)
     }
     do throws(Failure) {
-      return try key(name, UserPath.folder(of: path))
+      return try key(name, folder)
     } catch {
       throw FingerprintKeyError(path: path, cause: error.cause)
     }

@@ -53,19 +53,16 @@ final class DownloadPlace: @unchecked Sendable {
   /// Opens the folder of a path.
   init(_ path: String, _ files: any FileSystem) throws(DownloadError.Cause) {
     self.files = files
-    let bytes = Array(path.utf8)
-    let slash = bytes.lastIndex(of: UInt8(ascii: "/"))
-    let name = bytes[(slash.map { $0 + 1 } ?? 0)...]
-    guard let target = PathName(bytes: name), !name.elementsEqual(".".utf8),
-      !name.elementsEqual("..".utf8)
-    else { throw .invalidPath }
+    let (folder, last) = UserPath.split(path)
+    let name = Array(last.utf8)
+    guard let target = PathName(bytes: name), last != ".", last != ".." else { throw .invalidPath }
     do throws(SystemError) {
-      opened = OpenFolder(try files.open(userPath: UserPath.folder(of: path), [.read, .directory]))
+      opened = OpenFolder(try files.open(userPath: folder, [.read, .directory]))
     } catch {
       throw .file(error)
     }
     self.target = target
-    stem = Self.stem(of: Array(name))
+    stem = Self.stem(of: name)
     part = Self.appending(Self.partSuffix, to: stem)
     sums = Self.appending(Self.sumsSuffix, to: stem)
   }

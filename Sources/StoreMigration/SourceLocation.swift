@@ -31,13 +31,6 @@ enum SourceLocation {
     throw SourceError(.noDatabase, path, empty.map { "\($0.text) is empty" } ?? "")
   }
 
-  /// Splits the path of a file into the path of its folder and its name.
-  static func split(_ path: String) -> (folder: String, name: String) {
-    guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return (".", path) }
-    let name = String(path[path.utf8.index(after: slash)...])
-    return (slash == path.startIndex ? "/" : String(path[..<slash]), name)
-  }
-
   private static func isDatabase(
     _ name: PathName, in place: borrowing Descriptor, _ files: RealFileSystem
   ) -> Bool {

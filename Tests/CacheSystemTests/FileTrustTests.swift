@@ -66,4 +66,13 @@ struct FileTrustTests {
     #expect(UserPath.isPlanted(path) && UserPath.isPlantedLink(path) == isLink)
     #expect(!UserPath.isPlanted(folder.path + "/none"))
   }
+
+  @Test(arguments: [
+    ("/a/b/c", "/a/b", "c"), ("a//c", "a/", "c"), ("/c", "/", "c"), ("c", ".", "c"),
+    ("a/", "a", ""),
+  ])
+  func `a path is split at its last slash`(path: String, folder: String, name: String) {
+    let parts = UserPath.split(path)
+    #expect(parts.folder == folder && parts.name == name)
+  }
 }

@@ -55,11 +55,9 @@ final class ReportFile {
     self.isJSON = isJSON
     var problem: ReportProblem?
     do throws(SystemError) {
-      let slash = path.utf8.lastIndex(of: UInt8(ascii: "/"))
-      let folder = slash.map { path[...$0] } ?? "."
-      let name = slash.map { path[path.utf8.index(after: $0)...] } ?? path[...]
-      guard let name = PathName(bytes: Array(name.utf8)) else { throw SystemError.notFound }
-      let place = try files.open(userPath: String(folder), [.read, .directory])
+      let parts = UserPath.split(path)
+      guard let name = PathName(bytes: parts.name.utf8) else { throw SystemError.notFound }
+      let place = try files.open(userPath: parts.folder, [.read, .directory])
       // Checked before opening, because opening a pipe waits for a reader, and again afterwards,
       // because the file may have been replaced.
       problem = (try? files.status(at: name, in: place.raw)).flatMap { ReportProblem(path, $0) }

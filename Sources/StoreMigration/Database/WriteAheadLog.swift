@@ -20,7 +20,7 @@ struct WriteAheadLog {
   /// Examines the files beside a database.
   init(of path: String, _ header: DatabaseHeader) {
     let files = RealFileSystem()
-    name = SourceLocation.split(path).name
+    name = UserPath.split(path).name
     isUsed = !header.isRollbackMode
     frameBytes = header.pageBytes + 24
     length = Self.open(path + "-wal").flatMap { try? files.status(of: $0.descriptor.raw).length }

@@ -10,7 +10,7 @@ final class BodyFolder {
 
   /// Opens a folder below that of the database. A link counts as missing.
   init(_ components: [String], besides database: String) {
-    let parent = SourceLocation.split(database).folder
+    let parent = UserPath.split(database).folder
     var folder = try? OpenFile(files.open(userPath: parent, [.read, .directory]))
     for component in components {
       guard let parent = folder, let name = PathName(bytes: Array(component.utf8)) else {

@@ -1,3 +1,4 @@
+internal import CacheSystem
 internal import HTTPSemantics
 
 /// Reads the entity CachedURLResponse of a Core Data store.
@@ -24,7 +25,7 @@ struct CoreDataReader: FormatReader {
       SELECT ZURL, Z_ENT, typeof(ZDATA), ZTIMESTAMP, ZMIMETYPE, ZENCODING, \(status) \
       FROM ZCACHEDURLRESPONSE WHERE rowid = ?1
       """
-    let name = SourceLocation.split(source.path).name
+    let name = UserPath.split(source.path).name
     let base = name.utf8.lastIndex(of: UInt8(ascii: ".")).map { String(name[..<$0]) } ?? name
     bodies = BodyPlaces(
       source.database, table: Self.table, column: "ZDATA",

@@ -86,7 +86,7 @@ public final class Migration {
       if let place = try? RealFileSystem().open(userPath: path, [.read]) {
         return try? RealFileSystem().volume(of: place.raw)
       }
-      let parent = SourceLocation.split(path).folder
+      let parent = UserPath.split(path).folder
       if parent == path { return nil }
       path = parent
     }

@@ -21,7 +21,7 @@ package enum MigrationPlaces {
     guard let from = status(source) else { return }
     let above = ancestors(of: destination)
     if let to = status(destination), Identity(to) == Identity(from) { throw .same(destination) }
-    let folder = SourceLocation.split(source).folder
+    let folder = UserPath.split(source).folder
     for path in folders(of: source, from) {
       if let identity = status(path).map(Identity.init), above.contains(identity) {
         throw .destinationInSource(destination, path)
@@ -60,7 +60,7 @@ package enum MigrationPlaces {
   /// database.
   private static func folders(of source: String, _ status: FileStatus) -> [String] {
     if status.kind == .directory { return [source] }
-    let (folder, name) = SourceLocation.split(source)
+    let (folder, name) = UserPath.split(source)
     let stem = name.split(separator: ".", omittingEmptySubsequences: false).dropLast()
     return (BodyFolder.names + [".\(stem.isEmpty ? name : stem.joined(separator: "."))_SUPPORT"])
       .map { "\(folder)/\($0)" }
@@ -78,7 +78,7 @@ package enum MigrationPlaces {
   private static func ancestors(of path: String) -> [Identity] {
     var path = path
     while status(path)?.kind != .directory {
-      let parent = SourceLocation.split(path).folder
+      let parent = UserPath.split(path).folder
       if parent == path || parent == "." && path == "." { return [] }
       path = parent
     }
