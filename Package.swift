@@ -212,8 +212,7 @@ let package = Package(
       "cachebench",
       [
         "CommandLineTools", "StoreMigration", "HTTPCaching", "HTTPSemantics", "CacheStore",
-        "CacheFormat",
-        "CacheSystem", "CSQLite", "CLibrary",
+        "CacheFormat", "CacheSystem", "CSQLite", "CLibrary", "TestSupport",
       ]),
     tool("storeprobe", ["StoreChecking", "CacheStore", "CacheFormat", "CacheSystem", "CLibrary"]),
 

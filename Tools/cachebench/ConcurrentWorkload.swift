@@ -1,3 +1,5 @@
+import TestSupport
+
 /// How many operations one thread runs in a slice.
 private func sliceLength(_ name: SystemName, _ operation: Operation) -> Int {
   switch name {
@@ -57,7 +59,7 @@ extension FilledCaches {
     _ operation: Operation, _ length: Int, _ name: SystemName, salt: Int
   ) -> [EntryID] {
     if operation == .store { return takeFresh(length) }
-    var generator = SplitMix(seed: corpus.seed &+ UInt64(salt) &* 7919)
+    var generator = SplitMix64(seed: corpus.seed &+ UInt64(salt) &* 7919)
     let bound = min(count, name.entryLimit ?? count)
     return (0..<length).map { _ in EntryID(index: Int.random(in: 0..<bound, using: &generator)) }
   }

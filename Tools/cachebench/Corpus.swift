@@ -1,23 +1,5 @@
 import CacheFormat
-
-/// A seeded source of random numbers (SplitMix64, Steele, Lea and Flood 2014).
-struct SplitMix: RandomNumberGenerator {
-  private var state: UInt64
-
-  /// Starts the sequence that belongs to a seed.
-  init(seed: UInt64) {
-    state = seed
-  }
-
-  /// Returns the next 64 bits.
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var z = state
-    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-    return z ^ (z >> 31)
-  }
-}
+import TestSupport
 
 /// Names one stored response: the how-manieth entry, and which of its successive contents.
 struct EntryID: Sendable, Hashable {
@@ -49,7 +31,8 @@ struct Corpus: Sendable {
   /// Returns the body of an entry: incompressible, and of a content of its own.
   func body(_ entry: EntryID) -> [UInt8] {
     let content = distinctBodies.map { EntryID(index: entry.index % $0) } ?? entry
-    var generator = SplitMix(seed: hash(content.index, salt: 2 &+ UInt64(content.generation) << 8))
+    let salt = 2 &+ UInt64(content.generation) << 8
+    var generator = SplitMix64(seed: hash(content.index, salt: salt))
     let count = bodyBytes
     // Safety: every byte of the count that is reported is written below, within the capacity.
     return unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
@@ -105,13 +88,13 @@ struct Corpus: Sendable {
 
   /// Returns the entries of a range in a random order that the seed decides.
   func shuffled(_ range: Range<Int>) -> [EntryID] {
-    var generator = SplitMix(seed: seed &+ 77)
+    var generator = SplitMix64(seed: seed &+ 77)
     return range.map { EntryID(index: $0) }.shuffled(using: &generator)
   }
 
   private func hash(_ index: Int, salt: UInt64) -> UInt64 {
-    var first = SplitMix(seed: seed ^ (salt &* 0xD6E8_FEB8_6659_FD93))
-    var second = SplitMix(seed: first.next() &+ UInt64(bitPattern: Int64(index)))
+    var first = SplitMix64(seed: seed ^ (salt &* 0xD6E8_FEB8_6659_FD93))
+    var second = SplitMix64(seed: first.next() &+ UInt64(bitPattern: Int64(index)))
     return second.next()
   }
 }
