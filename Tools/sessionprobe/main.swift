@@ -4,15 +4,13 @@
 //   sessionprobe stress MODE COUNT [SEED]   COUNT requests with random cancels to a server on loopback;
 //                                           MODE is handler, delegate, async or all
 //   sessionprobe shared                     the same cache under URLSession.shared
-//   sessionprobe measure [COUNT]            what a hit costs; build it with -c release
-//   sessionprobe fetch URL [COUNT]          what a fetch costs beside libcurl alone; the same
 //
 // Exit codes: 0 each request had exactly one completion with the right bytes or the cancellation that
 // was asked for, 1 not so, 2 usage, 3 it could not be set up. A hang ends with 1 after 60 seconds.
 
 let words = Array(CommandLine.arguments.dropFirst())
 guard let verb = words.first else {
-  stop(2, "usage: sessionprobe stress|measure ..., see main.swift")
+  stop(2, "usage: sessionprobe stress|shared ..., see main.swift")
 }
 @MainActor func number(_ place: Int, _ missing: Int) -> Int {
   words.count > place ? Int(words[place]) ?? missing : missing
@@ -27,9 +25,5 @@ case "stress":
   }
   setting.remove()
 case "shared": SharedSession(Setting.make()).run()
-case "measure": await Measurement(Setting.make(), count: number(1, 5_000)).run()
-case "fetch":
-  guard words.count > 1 else { stop(2, "usage: sessionprobe fetch URL [COUNT]") }
-  await FetchMeasurement(words[1], count: number(2, 3_000)).run()
 default: stop(2, "unknown verb \(verb)")
 }
