@@ -28,6 +28,7 @@ package enum Interruption {
     var statuses = FailureStatuses()
     var patience: Int32 = 2
     var handlers: [@Sendable () -> Void] = []
+    var replacement: (@Sendable (Int32) -> Void)?
   }
 
   private static let state = Mutex(State())
@@ -55,7 +56,7 @@ package enum Interruption {
     for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
     wakeUp.store(ends[1], ordering: .releasing)
     let descriptor = ends[0]
-    try? startThread { Interruption.waitForSignal(descriptor) }
+    guard (try? startThread { Interruption.waitForSignals(descriptor) }) != nil else { return }
     for number in signals where isSame(signal(number, noteSignal), SIG_IGN) {
       _ = signal(number, SIG_IGN)
     }
@@ -80,6 +81,15 @@ package enum Interruption {
     if isLate { handler() }
   }
 
+  /// Calls a function for each signal from now on, instead of ending the process.
+  ///
+  /// SIGHUP is caught even if the parent process set it to be ignored, because it asks for
+  /// something else then.
+  package static func handleSignals(_ handler: @escaping @Sendable (Int32) -> Void) {
+    state.withLock { $0.replacement = handler }
+    _ = signal(SIGHUP, noteSignal)
+  }
+
   /// Stores the request and calls the handlers.
   private static func request(_ number: Int32) {
     let handlers = state.withLock { state in
@@ -95,12 +105,17 @@ package enum Interruption {
     unsafe unsafeBitCast(left, to: Int.self) == unsafeBitCast(right, to: Int.self)
   }
 
-  /// Waits for the first signal, stores the request, and ends the process if it has not ended in
-  /// time.
-  private static func waitForSignal(_ descriptor: Int32) {
+  /// Waits for the first signal that nothing else handles, stores the request, and ends the process
+  /// if it has not ended in time.
+  private static func waitForSignals(_ descriptor: Int32) {
     var number: UInt8 = 0
-    // Safety: read writes at most one byte into the local.
-    while unsafe read(descriptor, &number, 1) != 1 { if errno != EINTR { return } }
+    var replacement: (@Sendable (Int32) -> Void)?
+    repeat {
+      // Safety: read writes at most one byte into the local.
+      while unsafe read(descriptor, &number, 1) != 1 { if errno != EINTR { return } }
+      replacement = state.withLock { $0.replacement }
+      replacement?(Int32(number))
+    } while replacement != nil
     request(Int32(number))
     let (statuses, patience) = state.withLock { ($0.statuses, $0.patience) }
     var second = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)

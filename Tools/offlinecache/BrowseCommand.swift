@@ -53,7 +53,7 @@ enum BrowseCommand {
         remedy: "give one page; arguments for the browser come after --, and begin with -")
     }
     let browser = try Browser(invocation[browser], url: url, arguments: words)
-    let signals = try ServeSignals()
+    let signals = ServeSignals()
     try await withStore(
       invocation, invocation[ServeCommand.offline] ? .read : .fill, lag: .milliseconds(1)
     ) { store in

@@ -156,7 +156,7 @@ enum ServeCommand {
       throw invocation.usageError(
         "--tls-cert is for a reverse proxy", remedy: "give --origin as well, or leave it out")
     }
-    let signals = try ServeSignals()
+    let signals = ServeSignals()
     let use: StoreUse = invocation[offline] ? .read : .fill
     try await withStore(invocation, use, lag: .milliseconds(1)) { store in
       try await serve(store, invocation, signals)
