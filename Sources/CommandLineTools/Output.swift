@@ -83,6 +83,13 @@ package final class Output {
     if isTerminal { try flush() }
   }
 
+  /// Writes lines to standard output.
+  package static func printLines(_ lines: [String]) throws(OutputError) {
+    let output = standard()
+    for line in lines { try output.writeLine(line) }
+    try output.flush()
+  }
+
   /// Writes the contents of the buffer.
   package func flush() throws(OutputError) {
     let waiting = buffer

@@ -30,9 +30,7 @@ package enum Tool {
       switch try command.parse(arguments, width: Terminal.width(of: 1)) {
       case .run(let invocation): return try await body(invocation)
       case .help(let text), .version(let text):
-        let output = Output.standard()
-        try output.writeLine(text)
-        try output.flush()
+        try Output.printLines([text])
         return .success
       }
     } catch {

@@ -113,8 +113,6 @@ struct JSONReport: Sendable {
   }
 
   private func write(_ members: [(String, JSONText)]) throws(OutputError) {
-    let output = Output.standard()
-    try output.writeLine(JSONText.object(members).line)
-    try output.flush()
+    try Output.printLines([JSONText.object(members).line])
   }
 }

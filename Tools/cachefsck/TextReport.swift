@@ -17,9 +17,7 @@ struct TextReport {
   /// Prints the whole report. Prints nothing if the store could not be checked at all.
   func write() throws(OutputError) {
     guard verdict.report != nil || verdict.progress != nil || !verdict.tally.isEmpty else { return }
-    let output = Output.standard()
-    for line in lines { try output.writeLine(line) }
-    try output.flush()
+    try Output.printLines(lines)
   }
 
   /// The lines of the report, without line feeds.

@@ -86,9 +86,7 @@ struct MigrationRun {
   }
 
   private func print(_ summary: MigrationSummary) throws {
-    let output = Output.standard()
-    for line in request.isJSON ? [summary.json.line] : summary.lines { try output.writeLine(line) }
-    try output.flush()
+    try Output.printLines(request.isJSON ? [summary.json.line] : summary.lines)
   }
 
   // MARK: The report

@@ -80,19 +80,18 @@ enum CaCommand {
       ("from", dateText(authority.from)), ("to", dateText(authority.to)),
       ("certificate", files.certificatePath), ("key", files.keyPath),
     ]
-    let output = Output.standard()
     if invocation[Declarations.json] {
       let hosts = ("name_constraints", JSONText.array(authority.hosts.map { .string($0) }))
-      try output.writeLine(JSONText.object(members.map { ($0.0, .string($0.1)) } + [hosts]).pretty)
+      let object = JSONText.object(members.map { ($0.0, .string($0.1)) } + [hosts])
+      try Output.printLines([object.pretty])
     } else {
       var table = TextTable([("", .left), ("", .left)])
       let hosts = authority.hosts.map { "\($0) and below" }.joined(separator: ", ")
       for (name, value) in members + [("vouches for", hosts.isEmpty ? "all hosts" : hosts)] {
         table.add([name, terminalSafe(value)])
       }
-      for line in table.lines { try output.writeLine(line) }
+      try Output.printLines(table.lines)
     }
-    try output.flush()
     return .success
   }
 

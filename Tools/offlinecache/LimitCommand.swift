@@ -54,7 +54,6 @@ enum LimitCommand {
   }
 
   private static func print(_ limits: Limits, _ invocation: Invocation) throws {
-    let output = Output.standard()
     let accounting = limits.accounting == .logical ? "logical" : "allocated"
     if invocation[Declarations.json] {
       let object = JSONText.object([
@@ -63,7 +62,7 @@ enum LimitCommand {
         ("pinned_bytes", .count(limits.pinnedBytes)), ("free_bytes", .count(limits.freeBytes)),
         ("count", .string(accounting)),
       ])
-      try output.writeLine(object.pretty)
+      try Output.printLines([object.pretty])
     } else {
       func text(_ value: UInt64?) -> String { value.map { ByteCount($0).exact } ?? "none" }
       var table = TextTable([("", .left), ("", .right)])
@@ -74,9 +73,8 @@ enum LimitCommand {
       table.add(["pinned-bytes", limits.pinnedBytes == nil ? half : text(limits.pinnedBytes)])
       table.add(["free", text(limits.freeBytes)])
       table.add(["count", accounting])
-      for line in table.lines { try output.writeLine(line) }
+      try Output.printLines(table.lines)
     }
-    try output.flush()
   }
 }
 

@@ -66,23 +66,20 @@ enum RemoteCommand {
     var setup = try NetworkOptions.setup(invocation)
     setup.usesHTTP2 = false
     let reports = await RemoteCheck.run(options, transport: try CurlTransport(setup))
-    let output = Output.standard()
-    if invocation[Declarations.json] {
-      try output.writeLine(JSONText.array(reports.map(json)).pretty)
-    } else {
-      for report in reports {
-        try output.writeLine(
-          "\(terminalSafe(report.url)): \(report.isUsable ? "can be used" : "cannot be used")")
-        var table = TextTable([("", .left), ("", .left), ("", .left)])
-        for property in report.properties {
-          table.add([property.state.rawValue, property.name, property.detail])
-        }
-        for line in table.lines { try output.writeLine(line) }
-      }
-    }
-    try output.flush()
+    try Output.printLines(
+      invocation[Declarations.json]
+        ? [JSONText.array(reports.map(json)).pretty] : reports.flatMap(lines))
     if reports.contains(where: { !$0.isReached }) { return .failure }
     return reports.allSatisfy(\.isUsable) ? .success : .notFound
+  }
+
+  private static func lines(_ report: RemoteCheckReport) -> [String] {
+    var table = TextTable([("", .left), ("", .left), ("", .left)])
+    for property in report.properties {
+      table.add([property.state.rawValue, property.name, property.detail])
+    }
+    let verdict = report.isUsable ? "can be used" : "cannot be used"
+    return ["\(terminalSafe(report.url)): \(verdict)"] + table.lines
   }
 
   private static func json(_ report: RemoteCheckReport) -> JSONText {
@@ -127,10 +124,9 @@ enum RemoteCommand {
       RemoteNumbers.add(tier, to: store)
       let numbers = tier.statistics
       let failed = numbers.offersFailed.values.reduce(0, +) + numbers.offersDropped
-      let output = Output.standard()
-      try output.writeLine(
-        "\(numbers.offersStored) offered, \(refused) not to be shared, \(failed) failed")
-      try output.flush()
+      try Output.printLines([
+        "\(numbers.offersStored) offered, \(refused) not to be shared, \(failed) failed"
+      ])
       return failed == 0 ? .success : .failure
     }
   }

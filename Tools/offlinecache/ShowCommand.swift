@@ -18,16 +18,10 @@ enum ShowCommand {
         Report.notFound(key)
         return .notFound
       }
-      let output = Output.standard()
-      for (index, info) in variants.enumerated() {
-        if invocation[Declarations.json] {
-          try output.writeLine(info.json.pretty)
-        } else {
-          if index > 0 { try output.writeLine("") }
-          for line in table(info).lines { try output.writeLine(line) }
-        }
-      }
-      try output.flush()
+      try Output.printLines(
+        invocation[Declarations.json]
+          ? variants.map(\.json.pretty)
+          : Array(variants.map { table($0).lines }.joined(separator: [""])))
       return .success
     }
   }

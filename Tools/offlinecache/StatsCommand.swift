@@ -19,13 +19,8 @@ enum StatsCommand {
   static func run(_ invocation: Invocation) throws -> ExitStatus {
     try withStore(invocation, .read) { store in
       store.waitUntilIdle()
-      let output = Output.standard()
-      if invocation[Declarations.json] {
-        try output.writeLine(json(store).pretty)
-      } else {
-        for line in table(store).lines { try output.writeLine(line) }
-      }
-      try output.flush()
+      try Output.printLines(
+        invocation[Declarations.json] ? [json(store).pretty] : table(store).lines)
       return .success
     }
   }

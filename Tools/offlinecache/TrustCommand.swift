@@ -54,9 +54,9 @@ enum TrustCommand {
     } else if invocation[system] {
       try SystemTrust.change(files.certificatePath, undoes: invocation[undo])
     } else if invocation[undo] {
-      try write(TrustVariables.undo(files))
+      try Output.printLines(TrustVariables.undo(files))
     } else if command.isEmpty {
-      try write(explanation(files))
+      try Output.printLines(explanation(files))
     } else {
       try become(command, files)
     }
@@ -123,12 +123,6 @@ enum TrustCommand {
 
   static func quoted(_ path: String) -> String {
     "'\(path.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''"))'"
-  }
-
-  private static func write(_ lines: [String]) throws {
-    let output = Output.standard()
-    for line in lines { try output.writeLine(line) }
-    try output.flush()
   }
 }
 

@@ -75,9 +75,7 @@ struct UploadRun: Sendable {
     }
     try file?.finish()
     if isGood, !isQuiet, output != "-" {
-      let lines = Output.standard()
-      try lines.writeLine("sent    \(status)  \(ByteCount(length))  \(response.url)")
-      try lines.flush()
+      try Output.printLines(["sent    \(status)  \(ByteCount(length))  \(response.url)"])
     }
     return verdict
   }
