@@ -62,6 +62,16 @@ package struct Invocation: Sendable {
     UsageError(command: path.joined(separator: " "), problem: problem, remedy: remedy)
   }
 
+  /// Throws if more than one of some flags was given.
+  package func exclude(
+    _ flags: Flag..., remedy: String = "choose one of them"
+  ) throws(UsageError) {
+    guard flags.count(where: { self[$0] }) > 1 else { return }
+    let names = flags.map(\.specification.spelling)
+    let list = "\(names.dropLast().joined(separator: ", ")) and \(names[names.count - 1])"
+    throw usageError("\(list) exclude each other", remedy: remedy)
+  }
+
   /// Casts values to their type.
   private func typed<Value>(_ values: [any Sendable]) -> [Value] {
     values.map { value in

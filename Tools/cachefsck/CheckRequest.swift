@@ -26,22 +26,12 @@ struct CheckRequest: Sendable {
         "--dry-run says what a repair would do, and --repair is not given",
         remedy: "add --repair safe or --repair all; without it nothing is ever written")
     }
-    switch (invocation[options.quick], invocation[options.deep]) {
-    case (true, true):
-      throw invocation.usageError(
-        "--quick and --deep exclude each other", remedy: "leave one of them out")
-    case (true, false): depth = .quick
-    case (false, true): depth = .deep
-    case (false, false): depth = repair == nil ? .quick : .deep
-    }
-    switch (invocation[options.progress], invocation[options.noProgress]) {
-    case (true, true):
-      throw invocation.usageError(
-        "--progress and --no-progress exclude each other", remedy: "leave one of them out")
-    case (true, false): showsProgress = true
-    case (false, true): showsProgress = false
-    case (false, false): showsProgress = nil
-    }
+    try invocation.exclude(options.quick, options.deep, remedy: "leave one of them out")
+    let isDeep = invocation[options.deep] || repair != nil && !invocation[options.quick]
+    depth = isDeep ? .deep : .quick
+    try invocation.exclude(options.progress, options.noProgress, remedy: "leave one of them out")
+    showsProgress =
+      invocation[options.progress] ? true : invocation[options.noProgress] ? false : nil
     jobs = invocation[options.jobs] ?? Declarations.defaultJobs
     isJSON = invocation[options.json]
     isResumed = invocation[options.resume]

@@ -26,14 +26,9 @@ struct MigrationRequest: Sendable {
       }
       return text
     }
-    func exclude(_ one: Flag, _ other: Flag, _ names: String) throws(UsageError) {
-      if invocation[one], invocation[other] {
-        throw invocation.usageError(
-          "\(names) exclude each other", remedy: "leave one of them out")
-      }
-    }
-    try exclude(options.keepExpired, options.dropExpired, "--keep-expired and --drop-expired")
-    try exclude(options.dryRun, options.resume, "--dry-run and --resume")
+    let remedy = "leave one of them out"
+    try invocation.exclude(options.keepExpired, options.dropExpired, remedy: remedy)
+    try invocation.exclude(options.dryRun, options.resume, remedy: remedy)
     source = try path(invocation.value(of: options.source))
     destination = try path(invocation.value(of: options.destination))
     report = try invocation[options.report].map(path)

@@ -98,10 +98,7 @@ enum FetchCommand {
 
   /// Checks the combinations that the declarations cannot express.
   private static func check(_ invocation: Invocation) throws {
-    if invocation[offline], invocation[refresh] {
-      throw invocation.usageError(
-        "--offline and --refresh exclude each other", remedy: "choose one of them")
-    }
+    try invocation.exclude(offline, refresh)
     if invocation[GetCommand.output] != nil, invocation[folder] != nil {
       throw invocation.usageError(
         "-o and --output-dir exclude each other", remedy: "choose one of them")

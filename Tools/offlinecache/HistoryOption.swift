@@ -15,10 +15,7 @@ enum HistoryOption {
 
   /// Applies the options to the rules of a private cache.
   static func apply(_ invocation: Invocation, to rules: inout CacheRules) throws {
-    if invocation[none], invocation[noStore] {
-      throw invocation.usageError(
-        "--no-history and --keep-no-store exclude each other", remedy: "choose one of them")
-    }
+    try invocation.exclude(none, noStore)
     rules.keepsHistory = !invocation[none]
     rules.keepsNoStore = invocation[noStore]
   }

@@ -31,11 +31,7 @@ enum ListCommand {
     ])
 
   static func run(_ invocation: Invocation) throws -> ExitStatus {
-    let flags = [long, Declarations.json, null].filter { invocation[$0] }
-    if flags.count > 1 {
-      throw invocation.usageError(
-        "--long, --json and --null exclude each other", remedy: "choose one of them")
-    }
+    try invocation.exclude(long, Declarations.json, null)
     let start = ByteString(invocation[prefix].first ?? "")
     return try withStore(invocation, .read) { store in
       let output = Output.standard()

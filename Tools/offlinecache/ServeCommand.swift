@@ -124,10 +124,7 @@ enum ServeCommand {
     ])
 
   static func run(_ invocation: Invocation) async throws -> ExitStatus {
-    if invocation[shared], invocation[isPrivate] {
-      throw invocation.usageError(
-        "--shared and --private exclude each other", remedy: "choose one of them")
-    }
+    try invocation.exclude(shared, isPrivate)
     if !invocation.all(setCookie).isEmpty, !invocation[shared] {
       throw invocation.usageError(
         "--set-cookie is for --shared", remedy: "add it, or leave this out")

@@ -1,0 +1,15 @@
+import Testing
+
+@testable import CommandLineTools
+
+@Suite struct InvocationTests {
+  @Test func `flags that exclude each other are named in the error`() throws {
+    let both = try #require(try Sample.run(words("fetch u -x -q")))
+    let error = UsageError(
+      command: "tool fetch", problem: "--offline and --quiet exclude each other",
+      remedy: "choose one of them")
+    #expect(throws: error) { try both.exclude(Sample.offline, Sample.quiet) }
+    let one = try #require(try Sample.run(words("fetch u -x -x")))
+    try one.exclude(Sample.offline, Sample.quiet)
+  }
+}
