@@ -1,9 +1,7 @@
 /// A value that can be written as JSON (RFC 8259).
 ///
 /// The tools and the proxy only write JSON. Members keep their order.
-package enum JSONText: Sendable, ExpressibleByStringLiteral, ExpressibleByBooleanLiteral,
-  ExpressibleByIntegerLiteral, ExpressibleByNilLiteral
-{
+package enum JSONText: Sendable, ExpressibleByStringLiteral, ExpressibleByIntegerLiteral {
   /// Named members, in order.
   case object([(String, JSONText)])
   /// Values in order.
@@ -21,12 +19,8 @@ package enum JSONText: Sendable, ExpressibleByStringLiteral, ExpressibleByBoolea
 
   /// Creates text from a literal.
   package init(stringLiteral value: String) { self = .string(value) }
-  /// Creates true or false from a literal.
-  package init(booleanLiteral value: Bool) { self = .bool(value) }
   /// Creates a whole number from a literal.
   package init(integerLiteral value: Int64) { self = .integer(value) }
-  /// Creates null from a literal.
-  package init(nilLiteral: ()) { self = .null }
 
   /// Returns a count as an integer, at most 2^63 - 1, or null for `nil`.
   package static func count(_ value: (some BinaryInteger)?) -> JSONText {

@@ -6,7 +6,7 @@ import Testing
 @Suite struct JSONTextTests {
   @Test func `json is written in one line or several`() {
     let value = JSONText.object([
-      ("a", .array([1, "x\"\\\n\u{1}\u{9B}é", nil, true])), ("empty", .object([])),
+      ("a", .array([1, "x\"\\\n\u{1}\u{9B}é", .null, .bool(true)])), ("empty", .object([])),
       ("list", .array([])),
       ("big", .count(UInt64.max)), ("half", .number(0.5)), ("nan", .number(.nan)),
     ])

@@ -6,9 +6,6 @@ struct HTML: ExpressibleByStringInterpolation, Sendable, Hashable {
   /// The markup.
   private(set) var text: String
 
-  /// An empty piece.
-  static let empty: HTML = ""
-
   init(stringLiteral value: StaticString) {
     text = value.description
   }
