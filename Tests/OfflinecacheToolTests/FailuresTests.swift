@@ -8,7 +8,9 @@ import ToolTesting
       [], ["gett", "k"], ["get"], ["get", ""], ["get", "a", "b"], ["put", "k"], ["rm"],
       ["rm", "k", "--all"], ["rm", "--all", "--tag", "t"], ["trim"], ["trim", "--bytes", "many"],
       ["ls", "--long", "--json"], ["ls", "--sort", "name"], ["get", "k", "--variant", "xyz"],
-      ["put", "k", "-", "--field", "no colon"], ["fetch"], ["limit", "--bytes", "-1"],
+      ["put", "k", "-", "--field", "no colon"], ["put", "k", "-", "--field", "a b: c"],
+      ["put", "k", "-", "--status", "0"], ["put", "k", "-", "--info", "no colon"], ["fetch"],
+      ["limit", "--bytes", "-1"],
     ])
   func `a wrong command line ends with 64 and makes no store`(words: [String]) throws {
     let tool = ToolRun()

@@ -1,15 +1,17 @@
 import CacheFormat
 import CacheStore
 import CommandLineTools
+import HTTPSemantics
 
 /// `put`: stores a file, or standard input.
 enum PutCommand {
   private static let file = Parameter("file", .path, help: "The file to store; - is standard input")
   private static let status = Option(
-    "status", .integer(in: 0...999), help: "Store this HTTP status code")
+    "status", .integer(in: 200...599), help: "Store this HTTP status code")
   private static let field = Option(
-    "field", .field, repeats: true, help: "Store a header field; they keep their order")
-  private static let info = Option("info", .field, repeats: true, help: "Store user information")
+    "field", .header, repeats: true, help: "Store a header field; they keep their order")
+  private static let info = Option(
+    "info", .information, repeats: true, help: "Store user information")
   private static let tag = Option(
     "tag", .key.named("TAG"), repeats: true, help: "Give the entry this tag")
   private static let expires = Option(
@@ -61,20 +63,23 @@ enum PutCommand {
 
   private static func metadata(_ invocation: Invocation) -> EntryMetadata {
     EntryMetadata(
-      status: invocation[status], fields: invocation.all(field),
+      status: invocation[status],
+      fields: invocation.all(field).map {
+        Field(ByteString($0.name), ByteString(bytes: $0.value))
+      },
       userInfo: invocation.all(info), tags: invocation.all(tag).map { ByteString($0) },
       expires: invocation[expires].map { secondsFromNow($0.seconds) })
   }
 }
 
 extension ValueKind where Value == Field {
-  /// A name and a value, as in `Content-Type: text/plain`; spaces around the value are removed.
-  static var field: ValueKind {
+  /// A name and a value, as in `origin: camera`; spaces around the value are removed.
+  static var information: ValueKind {
     ValueKind("NAME:VALUE") { argument throws(InvalidValue) in
       let parts = argument.bytes.split(
         separator: UInt8(ascii: ":"), maxSplits: 1, omittingEmptySubsequences: false)
       guard parts.count == 2, !parts[0].isEmpty else {
-        throw InvalidValue(expected: "a name and a value, as in 'Content-Type: text/plain'")
+        throw InvalidValue(expected: "a name and a value, as in 'origin: camera'")
       }
       var value = parts[1].drop { $0 == UInt8(ascii: " ") }
       while value.last == UInt8(ascii: " ") { value.removeLast() }
