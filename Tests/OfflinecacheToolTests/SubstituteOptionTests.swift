@@ -26,6 +26,14 @@ import ToolTesting
     #expect(refresh.status == 2)
   }
 
+  @Test func `without network and store a substitute is found`() throws {
+    let run = try run()
+    let result = try run.run(
+      "fetch", "--offline", "--substitute", run.path("table"), "http://site.invalid/")
+    #expect(result.status == 0, "\(result.errors)")
+    #expect(result.lines.first?.hasPrefix("local   200") == true)
+  }
+
   @Test func `a wrong table ends the command with file, line and remedy`() throws {
     let run = try run()
     try run.write(Array("\nhttp://site.invalid/ gone.html\n".utf8), to: run.path("bad"))

@@ -68,7 +68,6 @@ enum FetchCommand {
         "-o takes one body, but there are \(addresses.count) URLs",
         remedy: "use --output-dir DIR for several")
     }
-    let use: StoreUse = invocation[offline] ? .read : .fill
     let setup = try NetworkOptions.setup(invocation)
     var options = ClientOptions(transport: NetworkOptions.transportOptions(invocation))
     options.substitutes = try SubstituteOption.read(invocation)
@@ -80,6 +79,8 @@ enum FetchCommand {
     options.remote = tier
     options.asksRemoteOffline = invocation[offline]
     let clientOptions = options
+    let hasOthers = tier != nil || options.substitutes != nil
+    let use: StoreUse = !invocation[offline] ? .fill : hasOthers ? .readOrCreate : .read
     return try await withStore(invocation, use) { store in
       let client = CachingClient(
         store: store, transport: try CurlTransport(setup), options: clientOptions)

@@ -18,6 +18,8 @@ struct ToolError: Error, CustomStringConvertible {
 enum StoreUse {
   /// The command only reads it; a store that cannot be written is opened, too.
   case read
+  /// The command only reads it, and has other sources: a missing store is created.
+  case readOrCreate
   /// The command changes entries. The store must exist.
   case change
   /// The command adds entries. A missing store is created.
@@ -55,14 +57,15 @@ private func openStore(
 ) throws -> Store {
   let path = try storePath(invocation)
   var options = Options()
-  options.createsStore = use == .fill
+  options.createsStore = use == .fill || use == .readOrCreate
   options.durability = durability
   options.lag = lag
   do throws(StoreError) {
     return try Store(at: path, options: options)
   } catch {
     // A pattern on the `catch` itself crashes the compiler of Swift 6.3.1.
-    guard use == .read, [.readOnly, .permissionDenied].contains(error.code) else { throw error }
+    guard use == .read || use == .readOrCreate, [.readOnly, .permissionDenied].contains(error.code)
+    else { throw error }
   }
   options.isReadOnly = true
   return try Store(at: path, options: options)
