@@ -70,6 +70,10 @@ import Testing
       ["--repair", "safe", "--dry-run", "s"], [finding(.tagWrong), finding(.bodyWrong)])
     #expect(dry.contains("  entries/3f/a: a detail: would be repaired"))
     #expect(dry.contains("  entries/3f/a: a detail: left"))
+    #expect(
+      dry.contains(
+        "s: 2 findings, 1 would be repaired, 1 left (deep check, repair safe, dry run)"))
+    #expect(dry.contains("tag-wrong   note          1           1     0"))
   }
 
   @Test(

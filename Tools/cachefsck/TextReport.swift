@@ -103,7 +103,7 @@ struct TextReport {
   }
 
   private var outcome: String {
-    let (found, left) = (verdict.tally.found, verdict.tally.left)
+    let (found, left) = (tally.found, tally.left)
     let isWhole = verdict.error == nil && verdict.report?.partialCause == nil
     let end = isWhole ? "" : "\(verdict.word), "
     let notes = verdict.tally.notes
@@ -112,7 +112,19 @@ struct TextReport {
       return (isWhole ? "clean" : end + "nothing found in what was looked at") + also
     }
     let findings = found == 1 ? "1 finding" : "\(found) findings"
-    return "\(end)\(findings), \(verdict.tally.repaired) repaired, \(left) left\(also)"
+    let repaired =
+      verdict.request.isDryRun ? "would be repaired" : "repaired"
+    return "\(end)\(findings), \(found - left) \(repaired), \(left) left\(also)"
+  }
+
+  /// The findings; in a dry run, those that would be repaired count as repaired.
+  private var tally: Tally {
+    guard verdict.request.isDryRun, let level = verdict.request.repair else { return verdict.tally }
+    return verdict.tally.reduce(into: [:]) { tally, item in
+      var count = item.value
+      if level.reaches(item.key) { count.repaired = count.found }
+      tally[item.key] = count
+    }
   }
 
   private var kindOfCheck: String {
@@ -124,11 +136,12 @@ struct TextReport {
 
   private var table: TextTable {
     var table = TextTable([
-      ("FINDING", .left), ("SEVERITY", .left), ("FOUND", .right), ("REPAIRED", .right),
-      ("LEFT", .right),
+      ("FINDING", .left), ("SEVERITY", .left), ("FOUND", .right),
+      (verdict.request.isDryRun ? "REPAIRABLE" : "REPAIRED", .right), ("LEFT", .right),
     ])
+    let tally = tally
     for kind in kinds {
-      let count = verdict.tally[kind] ?? .init()
+      let count = tally[kind] ?? .init()
       table.add([
         kind.rawValue, kind.facts.severity.rawValue, "\(count.found)", "\(count.repaired)",
         "\(count.found - count.repaired)",
