@@ -124,11 +124,9 @@ extension RemoteDownloads {
       var head = form.freshHead(for: request, rules, now: now),
       !head.fields.contains("Content-Encoding")
     else { return nil }
-    var digits: [UInt8] = []
-    Base64.encode(response.bodyDigest, into: &digits)
     head.fields.replace(with: HTTPField("Content-Length", "\(response.length)"))
     head.fields.replace(
-      with: HTTPField("Repr-Digest", "sha-256=:\(String(decoding: digits, as: UTF8.self)):"))
+      with: HTTPField("Repr-Digest", "sha-256=:\(Base64.encode(response.bodyDigest)):"))
     return head
   }
 }

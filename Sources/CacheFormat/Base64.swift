@@ -5,8 +5,10 @@ package enum Base64 {
 
   private static let padding = UInt8(ascii: "=")
 
-  /// Appends the digits of `bytes` to `target`.
-  package static func encode(_ bytes: [UInt8], into target: inout [UInt8]) {
+  /// Returns the digits of `bytes`.
+  package static func encode(_ bytes: [UInt8]) -> String {
+    var digits: [UInt8] = []
+    digits.reserveCapacity((bytes.count + 2) / 3 * 4)
     var index = 0
     while index < bytes.count {
       let count = min(3, bytes.count - index)
@@ -16,10 +18,11 @@ package enum Base64 {
       }
       for place in 0..<4 {
         let digit = alphabet[Int(group >> UInt32(18 - 6 * place) & 63)]
-        target.append(place <= count ? digit : padding)
+        digits.append(place <= count ? digit : padding)
       }
       index += 3
     }
+    return String(decoding: digits, as: UTF8.self)
   }
 
   /// Returns the bytes of `text`, or `nil` if its length is not a multiple of four, if it contains

@@ -158,7 +158,7 @@ package struct JSONWriter {
   /// Appends the bytes as a string in base 64.
   package mutating func appendBase64(_ value: [UInt8]) {
     append("\"")
-    Base64.encode(value, into: &bytes)
+    append(raw: Base64.encode(value))
     append("\"")
   }
 

@@ -124,9 +124,7 @@ extension Credential {
   var basic: String? {
     guard case .password(let user, let password) = secret, !user.utf8.contains(UInt8(ascii: ":"))
     else { return nil }
-    var digits: [UInt8] = []
-    Base64.encode(Array("\(user):\(password)".utf8), into: &digits)
-    return "Basic " + String(decoding: digits, as: UTF8.self)
+    return "Basic " + Base64.encode(Array("\(user):\(password)".utf8))
   }
 
   /// The value of `Authorization` for the scheme Bearer, or `nil` if the credential is not a token,

@@ -68,12 +68,8 @@ public struct Pin: Sendable, Hashable, CustomStringConvertible {
   /// The text form, as ``init(_:)`` reads it.
   public var description: String {
     switch subject {
-    case .publicKey:
-      var digits: [UInt8] = []
-      Base64.encode(digest, into: &digits)
-      return "sha256/" + String(decoding: digits, as: UTF8.self)
-    case .certificate:
-      return digest.map { [$0].hexadecimal.uppercased() }.joined(separator: ":")
+    case .publicKey: "sha256/" + Base64.encode(digest)
+    case .certificate: digest.map { [$0].hexadecimal.uppercased() }.joined(separator: ":")
     }
   }
 

@@ -93,12 +93,10 @@ extension RemoteServer.Access {
   /// The value of `Authorization`, where it is the same for all requests.
   var authorization: String? {
     switch self {
-    case .open, .s3: return nil
-    case .bearer(let token): return "Bearer \(token)"
+    case .open, .s3: nil
+    case .bearer(let token): "Bearer \(token)"
     case .basic(let user, let password):
-      var digits: [UInt8] = []
-      Base64.encode(Array("\(user):\(password)".utf8), into: &digits)
-      return "Basic " + String(decoding: digits, as: UTF8.self)
+      "Basic " + Base64.encode(Array("\(user):\(password)".utf8))
     }
   }
 }

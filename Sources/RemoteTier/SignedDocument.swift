@@ -12,9 +12,8 @@ enum SignedDocument {
     _ inner: [UInt8], bodies: [(digest: [UInt8], length: UInt64)], secret: [UInt8]
   ) -> [UInt8] {
     let code = MessageDigest.authenticationCode(of: inner, key: secret, .sha256)
-    var raw: [UInt8] = []
-    Base64.encode(Array(code.hexadecimal.utf8) + [0x0a] + inner, into: &raw)
-    var writer = JSONWriter(capacity: raw.count + 256)
+    let raw = Base64.encode(Array(code.hexadecimal.utf8) + [0x0a] + inner)
+    var writer = JSONWriter(capacity: raw.utf8.count + 256)
     writer.append("{\"outputFiles\":[")
     for (index, body) in bodies.enumerated() {
       if index > 0 { writer.append(",") }
@@ -28,7 +27,7 @@ enum SignedDocument {
       writer.append("\"}}")
     }
     writer.append("],\"stdoutRaw\":\"")
-    writer.append(raw: String(decoding: raw, as: UTF8.self))
+    writer.append(raw: raw)
     writer.append("\"}")
     return writer.bytes
   }

@@ -28,13 +28,12 @@ struct SharedDocumentTests {
     let bytes = SignedDocument.encode(
       Array("{}".utf8), bodies: [(Array(repeating: 1, count: 32), 4096)], secret: secret)
     let code = MessageDigest.authenticationCode(of: Array("{}".utf8), key: secret, .sha256)
-    var raw: [UInt8] = []
-    Base64.encode(Array("\(code.hexadecimal)\n{}".utf8), into: &raw)
+    let raw = Base64.encode(Array("\(code.hexadecimal)\n{}".utf8))
     #expect(
       String(decoding: bytes, as: UTF8.self)
         == "{\"outputFiles\":[{\"path\":\"0\",\"digest\":{\"hash\":\""
         + String(repeating: "01", count: 32)
-        + "\",\"sizeBytes\":\"4096\"}}],\"stdoutRaw\":\"\(String(decoding: raw, as: UTF8.self))\"}")
+        + "\",\"sizeBytes\":\"4096\"}}],\"stdoutRaw\":\"\(raw)\"}")
   }
 
   @Test("the inner documents are those of Docs/Format.md")

@@ -31,10 +31,8 @@ enum SourceURL {
     let authority = url[start...].prefix { !"/?#".contains($0) }
     guard let end = authority.lastIndex(of: "@"), end > authority.startIndex else { return nil }
     let text = authority[..<end].contains(":") ? authority[..<end] : authority[..<end] + ":"
-    var encoded: [UInt8] = []
     let bytes = Array(text.utf8)
-    Base64.encode(PercentEncoding.decoded(bytes[...], isLax: true) ?? bytes, into: &encoded)
-    return String(decoding: encoded, as: UTF8.self)
+    return Base64.encode(PercentEncoding.decoded(bytes[...], isLax: true) ?? bytes)
   }
 
   /// Returns the extension of the last component of a URL's path, in lower case, or an empty text.
