@@ -131,7 +131,7 @@ struct RequestHead: Hashable {
     var port = bytes.endIndex
     if bytes.first == UInt8(ascii: "[") {
       guard let bracket = bytes.firstIndex(of: UInt8(ascii: "]")), bracket > 1,
-        bytes[1..<bracket].allSatisfy(isIPv6Byte)
+        bytes[1..<bracket].allSatisfy(ASCII.isIPv6Byte)
       else { return false }
       port = bracket + 1
     } else {
@@ -142,13 +142,6 @@ struct RequestHead: Hashable {
     let digits = bytes[(port + 1)...]
     return bytes[port] == UInt8(ascii: ":") && digits.count <= 5
       && digits.allSatisfy { (0x30...0x39).contains($0) }
-  }
-
-  private static func isIPv6Byte(_ byte: UInt8) -> Bool {
-    switch byte {
-    case 0x30...0x3A, 0x41...0x46, 0x61...0x66, UInt8(ascii: "."): true
-    default: false
-    }
   }
 
   private static func expectsContinue(_ fields: [HTTPField]) -> Bool {

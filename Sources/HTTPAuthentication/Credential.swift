@@ -1,4 +1,5 @@
 import CacheFormat
+import HTTPSemantics
 import MessageDigests
 
 /// A user name with a password, or a bearer token.
@@ -131,17 +132,8 @@ extension Credential {
   /// or has characters that RFC 6750, section 2.1 does not allow.
   var bearer: String? {
     guard case .token(let token) = secret, !token.isEmpty,
-      token.utf8.allSatisfy(Self.isTokenByte)
+      token.utf8.allSatisfy({ ASCII.isUnreserved($0) || "+/=".utf8.contains($0) })
     else { return nil }
     return "Bearer \(token)"
-  }
-
-  private static func isTokenByte(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-      UInt8(ascii: "0")...UInt8(ascii: "9"):
-      true
-    default: "-._~+/=".utf8.contains(byte)
-    }
   }
 }

@@ -4,7 +4,7 @@ package enum ASCII {
     byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9")
   }
 
-  static func isLetter(_ byte: UInt8) -> Bool {
+  package static func isLetter(_ byte: UInt8) -> Bool {
     let lower = byte | 0x20
     return lower >= UInt8(ascii: "a") && lower <= UInt8(ascii: "z")
   }
@@ -25,7 +25,7 @@ package enum ASCII {
   }
 
   /// `ALPHA / DIGIT / "+" / "-" / "."` of RFC 3986, section 3.1.
-  static func isSchemeByte(_ byte: UInt8) -> Bool {
+  package static func isSchemeByte(_ byte: UInt8) -> Bool {
     isLetter(byte) || isDigit(byte) || contains("+-.", byte)
   }
 
@@ -35,7 +35,7 @@ package enum ASCII {
     isUnreserved(byte)
   }
 
-  static func isIPv6Byte(_ byte: UInt8) -> Bool {
+  package static func isIPv6Byte(_ byte: UInt8) -> Bool {
     hexValue(byte) != nil || contains(":.", byte)
   }
 
@@ -56,13 +56,10 @@ package enum ASCII {
   /// `tchar` of RFC 9110, section 5.6.2.
   static func isTokenByte(_ byte: UInt8) -> Bool {
     switch byte {
-    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "!"),
-      UInt8(ascii: "#")...UInt8(ascii: "'"), UInt8(ascii: "*"), UInt8(ascii: "+"),
-      UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "^")...UInt8(ascii: "`"),
-      UInt8(ascii: "|"), UInt8(ascii: "~"):
+    case UInt8(ascii: "!"), UInt8(ascii: "#")...UInt8(ascii: "'"), UInt8(ascii: "*"),
+      UInt8(ascii: "+"), UInt8(ascii: "^"), UInt8(ascii: "`"), UInt8(ascii: "|"):
       true
-    default: false
+    default: isUnreserved(byte)
     }
   }
 

@@ -59,7 +59,8 @@ public struct RemoteCacheOptions: Sendable {
         problem: "the list of servers is empty, too long, or has one twice",
         remedy: "give 1 to 64 different URLs")
     }
-    guard (1...128).contains(namespace.utf8.count), namespace.utf8.allSatisfy(Self.isNameByte)
+    guard (1...128).contains(namespace.utf8.count),
+      namespace.utf8.allSatisfy({ ASCII.isUnreserved($0) && $0 != UInt8(ascii: "~") })
     else {
       throw RemoteCacheError(
         .invalidNamespace, "the namespace",
@@ -85,16 +86,6 @@ public struct RemoteCacheOptions: Sendable {
     let code = MessageDigest.authenticationCode(
       of: Array(lines.joined(separator: "\n").utf8), key: secret, .sha256)
     return String(code.hexadecimal.prefix(32))
-  }
-
-  private static func isNameByte(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"),
-      UInt8(ascii: "-"):
-      true
-    default: false
-    }
   }
 }
 

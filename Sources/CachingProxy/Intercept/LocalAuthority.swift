@@ -1,6 +1,7 @@
 import CMicrohttpd
 package import CacheFormat
 import CacheSystem
+import HTTPSemantics
 import HTTPTransports
 
 /// The authority of a user, which makes a certificate for each host whose connections are
@@ -159,14 +160,7 @@ package final class LocalAuthority: @unchecked Sendable {
   /// for a pattern with `*`, which would be valid for other hosts, too.
   private static func isName(_ host: String) -> Bool {
     (1...253).contains(host.utf8.count)
-      && host.utf8.allSatisfy { byte in
-        switch byte {
-        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "-"), UInt8(ascii: "."),
-          UInt8(ascii: "_"):
-          true
-        default: false
-        }
-      }
+      && host.utf8.allSatisfy { ASCII.isUnreserved($0) && $0 != UInt8(ascii: "~") }
   }
 }
 

@@ -19,8 +19,7 @@ enum SourceURL {
   static func scheme(of text: String) -> String? {
     guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else { return nil }
     let scheme = text[..<colon].utf8
-    guard let first = scheme.first, isLetter(first),
-      scheme.allSatisfy({ isLetter($0) || 48...57 ~= $0 || "+.-".utf8.contains($0) })
+    guard let first = scheme.first, ASCII.isLetter(first), scheme.allSatisfy(ASCII.isSchemeByte)
     else { return nil }
     return text[..<colon].lowercased()
   }
@@ -52,8 +51,6 @@ enum SourceURL {
     }
     return whole.string
   }
-
-  private static func isLetter(_ byte: UInt8) -> Bool { 97...122 ~= byte | 0x20 }
 
   /// Returns whether a character is white space or forbidden by RFC 3986, except the brackets that
   /// clients send.
