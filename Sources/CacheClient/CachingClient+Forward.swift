@@ -18,7 +18,9 @@ extension CachingClient {
     if isShareable, let (flight, asker) = flights.join(forwarding, sending) {
       if asker == .first { carry(out: forwarding, flight, onInterim) }
       defer { flight.leave() }
-      guard let outcome = await flight.outcome.value() else { throw cancelled(forwarding) }
+      guard let outcome = await flight.outcome.value() else {
+        throw ClientError(.cancelled, url: forwarding.request.url.string)
+      }
       if let response = try response(to: forwarding, outcome, asker) { return response }
     }
     let outcome = await originFetcher.run(
@@ -27,7 +29,9 @@ extension CachingClient {
     let response = try response(to: forwarding, outcome, .first)
     // The body has its reader now.
     if let body = outcome.running { Task { await body.run() } }
-    guard let response else { throw cancelled(forwarding) }
+    guard let response else {
+      throw ClientError(.cancelled, url: forwarding.request.url.string)
+    }
     return response
   }
 
@@ -89,10 +93,5 @@ extension CachingClient {
     case .stored, .failed: return
     }
     unsharedKeys.note(forwarding.key, forwarding.selection, isShareable: isShareable, now: now)
-  }
-
-  private func cancelled(_ forwarding: Forwarding) -> ClientError {
-    let url = forwarding.request.url.string
-    return ClientError(.transport(TransportError(.cancelled, url: url)), url: url)
   }
 }

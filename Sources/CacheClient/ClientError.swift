@@ -33,6 +33,11 @@ public struct ClientError: Error, Sendable, Hashable, CustomStringConvertible {
     self.url = url
   }
 
+  /// Creates the error of a transfer.
+  package init(_ code: TransportError.Code, url: String, detail: String = "") {
+    self.init(.transport(TransportError(code, url: url, detail: detail)), url: url)
+  }
+
   /// Whether the request was cancelled, so that nothing has failed.
   var isCancellation: Bool {
     if case .transport(let error) = cause { error.code == .cancelled } else { false }

@@ -98,9 +98,7 @@ final class SharedBody: Sendable {
   var storing: StoringState { state.withLock { $0.storing } }
 
   /// The error of a cancelled body.
-  var cancelled: ClientError {
-    ClientError(.transport(TransportError(.cancelled, url: url)), url: url)
-  }
+  var cancelled: ClientError { ClientError(.cancelled, url: url) }
 
   /// Adds a reader, which begins with the first byte; `nil` if the first bytes are not available
   /// any more.

@@ -94,7 +94,7 @@ final class BodyPieces: Sendable {
     do throws(ClientError) {
       if Task.isCancelled {
         body.cancel()
-        throw .cancelled(url.absoluteString)
+        throw ClientError(.cancelled, url: url.absoluteString)
       }
       return try await body.next()
     } catch {

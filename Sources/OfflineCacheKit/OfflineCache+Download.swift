@@ -64,7 +64,9 @@ extension OfflineCache {
     for request: URLRequest, to file: URL, settings: DownloadSettings = DownloadSettings()
   ) async throws(URLError) -> OfflineURLResponse {
     var asked = try AskedRequest(request, mode: offlineMode).forFile()
-    if Task.isCancelled { throw failure(.cancelled(asked.request.url.string), asked) }
+    if Task.isCancelled {
+      throw failure(ClientError(.cancelled, url: asked.request.url.string), asked)
+    }
     let place = try FilePlace(file)
     let wanted = wanted(asked, place, settings)
     var hasExpired = false

@@ -138,7 +138,7 @@ extension OfflineCache {
     _ use: nonisolated(nonsending) (ClientResponse) async throws(ClientError) -> R
   ) async throws(URLError) -> (R, OfflineURLResponse) {
     do throws(ClientError) {
-      if Task.isCancelled { throw .cancelled(asked.request.url.string) }
+      if Task.isCancelled { throw ClientError(.cancelled, url: asked.request.url.string) }
       do throws(ClientError) {
         let (response, standIn) = try await fetch(asked)
         return try await finish(asked, response, standIn: standIn, use)
@@ -237,8 +237,9 @@ extension OfflineCache {
     // The body is read first: only after that is it known whether it was stored.
     let result = try await use(response)
     guard let made = OfflineURLResponse.make(response, to: asked, standIn: standIn) else {
-      throw broken(
-        response, .protocolViolation, "Foundation makes no response of \(response.head.status)")
+      throw ClientError(
+        .protocolViolation, url: response.url.string,
+        detail: "Foundation makes no response of \(response.head.status)")
     }
     return (result, made)
   }
@@ -247,25 +248,13 @@ extension OfflineCache {
   /// such as `file:`. A redirect without `Location` is an ordinary response.
   private func redirectFault(_ response: ClientResponse) -> ClientError? {
     Redirection.fault(response.head, from: response.url).map {
-      broken(response, .unusableRedirect, "the redirect leads to \($0.description)")
+      ClientError(
+        .unusableRedirect, url: response.url.string,
+        detail: "the redirect leads to \($0.description)")
     }
-  }
-
-  private func broken(
-    _ response: ClientResponse, _ code: TransportError.Code, _ detail: String
-  ) -> ClientError {
-    let url = response.url.string
-    return ClientError(.transport(TransportError(code, url: url, detail: detail)), url: url)
   }
 
   func failure(_ error: ClientError, _ asked: AskedRequest) -> URLError {
     URLError(error, url: asked.url, isOffline: asked.options.policy == .offline)
-  }
-}
-
-extension ClientError {
-  /// Makes the error of a request whose task was cancelled.
-  static func cancelled(_ url: String) -> ClientError {
-    ClientError(.transport(TransportError(.cancelled, url: url)), url: url)
   }
 }
