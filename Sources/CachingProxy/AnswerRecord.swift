@@ -104,26 +104,3 @@ package struct ProxyPage: Sendable, Hashable {
   /// The body.
   package var body: [UInt8]
 }
-
-/// The pages for the paths below `/.offlinecache/`.
-package protocol ProxyStatusPages: Sendable {
-  /// Returns the page for a path such as `/.offlinecache/status`, or `nil` if there is none.
-  ///
-  /// Called only for `GET` and `HEAD`, and not on the threads of the server, so it may take some
-  /// time.
-  ///
-  /// - Parameters:
-  ///   - path: The path, without its query.
-  ///   - query: The query, without its question mark.
-  func answer(path: String, query: String) -> ProxyPage?
-
-  /// Makes a change, and returns the page that reports it, or `nil` if there is no such change.
-  ///
-  /// Called like ``answer(path:query:)``, but for a `POST` without a body.
-  ///
-  /// - Parameters:
-  ///   - path: The path, without its query.
-  ///   - query: The query, without its question mark.
-  ///   - isOwn: Whether a page of the proxy itself asks, by the field `Origin`.
-  func change(path: String, query: String, isOwn: Bool) -> ProxyPage?
-}

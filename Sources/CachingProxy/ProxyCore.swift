@@ -10,7 +10,7 @@ final class ProxyCore: Sendable {
   /// The rule for telling the origin about the client; `nil` for a forward proxy, which tells
   /// nothing.
   let forwarding: ClientForwarding?
-  let pages: (any ProxyStatusPages)?
+  let pages: ProxyStatus?
   let observers: [any ProxyObserver]
   let clock: any WallClock
   /// Whether clients use TLS: then only the server library may write to their sockets.
@@ -30,7 +30,7 @@ final class ProxyCore: Sendable {
   init(
     backend: any ProxyBackend, router: TargetRouter, identity: ProxyIdentity,
     trustsForwarded: Bool = false, scheme: NormalizedURL.Scheme = .http,
-    pages: (any ProxyStatusPages)?, observers: [any ProxyObserver], clock: any WallClock,
+    pages: ProxyStatus?, observers: [any ProxyObserver], clock: any WallClock,
     patience: Duration = .seconds(75)
   ) {
     self.backend = backend

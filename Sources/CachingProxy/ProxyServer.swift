@@ -34,7 +34,7 @@ package final class ProxyServer: Sendable {
   ///   - observers: The observers of all answers.
   ///   - tunnels: Makes the connections for tunnels; `nil` if there are none.
   package convenience init(
-    client: CachingClient, options: ProxyOptions, pages: (any ProxyStatusPages)? = nil,
+    client: CachingClient, options: ProxyOptions, pages: ProxyStatus? = nil,
     observers: [any ProxyObserver] = [], tunnels: (any TunnelTransport)? = nil,
     clock: any WallClock = SystemClock()
   ) {
@@ -44,7 +44,7 @@ package final class ProxyServer: Sendable {
   }
 
   init(
-    backend: any ProxyBackend, options: ProxyOptions, pages: (any ProxyStatusPages)?,
+    backend: any ProxyBackend, options: ProxyOptions, pages: ProxyStatus?,
     observers: [any ProxyObserver], tunnels: (any TunnelTransport)? = nil,
     identity: ProxyIdentity = ProxyIdentity(), clock: any WallClock
   ) {

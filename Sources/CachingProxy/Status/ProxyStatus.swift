@@ -35,7 +35,7 @@ package struct ProxyFacts: Sendable, Hashable {
 /// a page for people at `/.offlinecache/`.
 ///
 /// All its data has a fixed size. Docs/Serve.md has the names in the JSON.
-package final class ProxyStatus: ProxyObserver, ProxyStatusPages {
+package final class ProxyStatus: ProxyObserver {
   private let store: Store
   private let facts: Lock<ProxyFacts>
   private let clock: any WallClock
@@ -100,7 +100,8 @@ package final class ProxyStatus: ProxyObserver, ProxyStatusPages {
     }
   }
 
-  /// Returns the page for a path below `/.offlinecache/`, or `nil` if there is none.
+  /// Returns the page for a path below `/.offlinecache/`, or `nil` if there is none. Not called on the
+  /// threads of the server.
   ///
   /// The first call, and then at most one every two seconds, starts a walk through the store on a
   /// thread, and waits for it up to a tenth of a second. The result of a longer walk appears in a
@@ -120,7 +121,10 @@ package final class ProxyStatus: ProxyObserver, ProxyStatusPages {
     }
   }
 
-  /// Removes a site, if the list of sites asks, and no other machine can use the proxy.
+  /// Removes a site, if the list of sites asks, and no other machine can use the proxy; `nil` for
+  /// another path.
+  ///
+  /// - Parameter isOwn: Whether a page of the proxy itself asks, by the field `Origin`.
   package func change(path: String, query: String, isOwn: Bool) -> ProxyPage? {
     guard path == StatusPaths.forget else { return nil }
     let query = SitesQuery(query)

@@ -102,7 +102,7 @@ final class Recorder: ProxyObserver {
 func withServer<Result: Sendable>(
   _ backend: some ProxyBackend, origin: String? = "http://origin.test",
   hosts: [String] = ["x", "localhost"], trustsForwarded: Bool = false,
-  pages: (any ProxyStatusPages)? = nil, observers: [any ProxyObserver] = [], idleSeconds: Int = 75,
+  pages: ProxyStatus? = nil, observers: [any ProxyObserver] = [], idleSeconds: Int = 75,
   _ body: (UInt16, ProxyServer) async throws -> Result
 ) async throws -> Result {
   let server = ProxyServer(
