@@ -5,10 +5,10 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// A file that gets its name when it is complete. It is written on its own queue.
+/// A file that gets its name when it is complete. It is written on its own thread.
 final class FileTarget: Sendable {
   /// The bytes that are collected before they are written. For a fast transfer, changing to the
-  /// queue for each piece would cost more than writing it.
+  /// thread for each piece would cost more than writing it.
   private static let writeBytes = 512 << 10
 
   private struct State {
@@ -18,8 +18,8 @@ final class FileTarget: Sendable {
   }
 
   private let path: String
-  private let queue = DispatchQueue(label: "OfflineCache.download")
-  // Safety: used only on the queue.
+  private let pool = WorkerPool(threads: 1)
+  // Safety: used only on the thread.
   private nonisolated(unsafe) var state = State()
 
   /// Creates a target. No file is created before the first bytes are written.
@@ -29,59 +29,42 @@ final class FileTarget: Sendable {
 
   /// Appends bytes.
   func write(_ bytes: [UInt8]) async throws(URLError) {
-    try await run { (target: FileTarget) throws(URLError) in
-      unsafe target.state.gathered += bytes
-      if unsafe target.state.gathered.count >= Self.writeBytes { try target.flush() }
+    try await pool.call { [self] () throws(URLError) in
+      unsafe state.gathered += bytes
+      if unsafe state.gathered.count >= Self.writeBytes { try flush() }
     }
   }
 
   /// Writes the remaining bytes and returns the status that the file will have.
   func complete() async throws(URLError) -> FileStatus {
-    try await run { (target: FileTarget) throws(URLError) in
-      try target.flush()
-      let file = try target.opened()
+    try await pool.call { [self] () throws(URLError) in
+      try flush()
+      let file = try opened()
       do throws(SystemError) {
         return try RealFileSystem().status(of: file.descriptor)
       } catch {
-        throw target.failure(.cannotWriteToFile, "it cannot be looked at", error)
+        throw failure(.cannotWriteToFile, "it cannot be looked at", error)
       }
     }
   }
 
   /// Renames the file to its name; called after ``complete()``.
   func moveIntoPlace() async throws(URLError) {
-    try await run { (target: FileTarget) throws(URLError) in
-      let file = unsafe target.state.file
-      unsafe target.state.file = nil
+    try await pool.call { [self] () throws(URLError) in
+      let file = unsafe state.file
+      unsafe state.file = nil
       do throws(SystemError) { try file?.close() } catch {
-        throw target.failure(.cannotCloseFile, "it cannot be written", error)
+        throw failure(.cannotCloseFile, "it cannot be written", error)
       }
       do throws(SystemError) { try file?.moveIntoPlace() } catch {
-        throw target.failure(.cannotMoveFile, "it cannot be put in place", error)
+        throw failure(.cannotMoveFile, "it cannot be put in place", error)
       }
     }
   }
 
   /// Removes the hidden file.
   func abandon() async {
-    await withCheckedContinuation { continuation in
-      queue.async { [self] in
-        unsafe state.file = nil
-        continuation.resume()
-      }
-    }
-  }
-
-  private func run<R: Sendable>(
-    _ work: @escaping @Sendable (FileTarget) throws(URLError) -> R
-  ) async throws(URLError) -> R {
-    let result = await withCheckedContinuation {
-      (continuation: CheckedContinuation<Result<R, URLError>, Never>) in
-      queue.async { [self] in
-        continuation.resume(returning: Result { () throws(URLError) in try work(self) })
-      }
-    }
-    return try result.get()
+    await pool.call { [self] in unsafe state.file = nil }
   }
 
   private func flush() throws(URLError) {

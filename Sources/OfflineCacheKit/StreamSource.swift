@@ -1,14 +1,15 @@
+import CacheSystem
 import Foundation
 import HTTPTransports
 
-/// The bytes of an `InputStream`. The stream blocks, so it is read on its own queue.
+/// The bytes of an `InputStream`. The stream blocks, so it is read on its own thread.
 final class StreamSource: RequestBodySource {
   private static let pieceBytes = 64 << 10
 
-  private let queue = DispatchQueue(label: "OfflineCache.body")
-  // Safety: after the initialiser the stream is used only on the queue.
+  private let pool = WorkerPool(threads: 1)
+  // Safety: after the initialiser the stream is used only on the thread.
   private nonisolated(unsafe) let stream: InputStream
-  // Safety: used only on the queue, and when nobody else has the source any more.
+  // Safety: used only on the thread, and when nobody else has the source any more.
   private nonisolated(unsafe) var hasRead = false
 
   init(_ stream: InputStream) {
@@ -20,9 +21,7 @@ final class StreamSource: RequestBodySource {
   deinit { if unsafe hasRead { unsafe stream.close() } }
 
   func next() async throws -> [UInt8]? {
-    try await withCheckedThrowingContinuation { continuation in
-      queue.async { [self] in continuation.resume(with: Result { try read() }) }
-    }
+    try await pool.call { [self] in try read() }
   }
 
   private func read() throws -> [UInt8]? {
