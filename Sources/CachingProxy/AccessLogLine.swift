@@ -63,15 +63,11 @@ struct AccessLogLine {
       // The form of the text: 2026-11-20T23:05:01.000000000Z
       let text = Array(time.description.utf8)
       let month = Int(text[5] - 48) * 10 + Int(text[6] - 48)
-      date = text[8..<10] + Array("/\(Self.months[month - 1])/".utf8) + text[0..<4]
+      date = text[8..<10] + Array("/\(HTTPDateNames.months[month - 1])/".utf8) + text[0..<4]
       date += Array(":".utf8) + text[11..<19] + Array(" +0000".utf8)
     }
     bytes += date
   }
-
-  private static let months = [
-    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
-  ]
 
   private static func appendEscaped(_ text: some Sequence<UInt8>, to bytes: inout [UInt8]) {
     for byte in text {

@@ -1,7 +1,8 @@
 /// The names in dates, starting with Sunday and January.
-enum HTTPDateNames {
+package enum HTTPDateNames {
   static let days = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
-  static let months = [
+  /// The names of the months, as in `06 Nov 1994`.
+  package static let months = [
     "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
   ]
 
