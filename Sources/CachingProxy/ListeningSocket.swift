@@ -76,26 +76,20 @@ enum ListeningSocket {
   private static func bound(_ descriptor: Int32) -> (port: UInt16, isLoopback: Bool) {
     var storage = sockaddr_storage()
     var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
-    // Safety: getsockname writes at most `length` bytes into the local, which has that size. The
-    // family determines the type of the contents, and the port has the same offset in both.
+    // Safety: getsockname writes at most `length` bytes into the local, which has that size.
     return unsafe withUnsafeMutablePointer(to: &storage) { pointer in
-      let address = UnsafeMutableRawPointer(pointer)
+      let place = UnsafeMutableRawPointer(pointer)
       guard
-        unsafe getsockname(descriptor, address.assumingMemoryBound(to: sockaddr.self), &length) == 0
+        unsafe getsockname(descriptor, place.assumingMemoryBound(to: sockaddr.self), &length) == 0,
+        let (address, port) = unsafe IPAddress.of(place, length: Int(length))
       else { return (0, false) }
-      let narrow = unsafe address.assumingMemoryBound(to: sockaddr_in.self).pointee
-      let port = UInt16(bigEndian: narrow.sin_port)
-      if Int32(narrow.sin_family) == AF_INET {
-        return (port, UInt32(bigEndian: narrow.sin_addr.s_addr) >> 24 == 127)
-      }
-      let wide = unsafe address.assumingMemoryBound(to: sockaddr_in6.self).pointee
-      let bytes = unsafe withUnsafeBytes(of: wide.sin6_addr) { unsafe Array($0) }
-      return (port, isLoopback(bytes))
+      return (port, isLoopback(address.bytes))
     }
   }
 
-  /// Returns whether an IPv6 address is `::1`, or contains an IPv4 address of 127.0.0.0/8.
+  /// Returns whether an address is `::1`, or one of 127.0.0.0/8, also within an IPv6 address.
   private static func isLoopback(_ bytes: [UInt8]) -> Bool {
+    if bytes.count == 4 { return bytes[0] == 127 }
     let zeros = [UInt8](repeating: 0, count: 10)
     return bytes == zeros + [0, 0, 0, 0, 0, 1] || bytes.starts(with: zeros + [0xFF, 0xFF, 127])
   }
