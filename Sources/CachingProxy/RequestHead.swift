@@ -1,4 +1,5 @@
 import HTTPSemantics
+import HTTPTransports
 
 /// The reason why a request is refused, and the status of the answer.
 struct RequestRefusal: Error, Hashable {
@@ -59,8 +60,9 @@ struct RequestHead: Hashable {
     }
     framing = try Self.framing(fields, isHTTP11: isHTTP11)
     try Self.checkHost(fields, isHTTP11: isHTTP11)
-    expectsContinue = isHTTP11 && framing != .none && Self.expectsContinue(fields)
-    self.fields = HTTPFields(fields.map { HTTPField(name: $0.name, value: $0.value.trimmed) })
+    let trimmed = HTTPFields(fields.map { HTTPField(name: $0.name, value: $0.value.trimmed) })
+    expectsContinue = isHTTP11 && framing != .none && RequestCheck.expectsContinue(trimmed)
+    self.fields = trimmed
   }
 
   /// Returns the target as text. Each byte that is not ASCII becomes an escape, so that two
@@ -142,12 +144,6 @@ struct RequestHead: Hashable {
     let digits = bytes[(port + 1)...]
     return bytes[port] == UInt8(ascii: ":") && digits.count <= 5
       && digits.allSatisfy { (0x30...0x39).contains($0) }
-  }
-
-  private static func expectsContinue(_ fields: [HTTPField]) -> Bool {
-    fields.contains { field in
-      field.isNamed("Expect") && asciiEqual(field.text, "100-continue")
-    }
   }
 }
 

@@ -68,7 +68,7 @@ public final class CurlTransport: HTTPTransport {
       throw TransportError(.invalidRequest, url: request.url.string, detail: fault)
     }
     let upload = body.map {
-      Upload($0, awaitsContinue: RequestCheck.expectsContinue(request))
+      Upload($0, awaitsContinue: RequestCheck.expectsContinue(request.fields))
     }
     let transfer = Transfer(
       request, upload, options: options, capacity: { [load = loop.load] in load.capacity },

@@ -13,10 +13,8 @@ package enum RequestCheck {
 
   /// Returns whether the request waits for the server's consent before its body is sent (RFC 9110,
   /// section 10.1.1).
-  package static func expectsContinue(_ request: HTTPRequest) -> Bool {
-    request.fields.contains {
-      $0.isNamed("Expect") && $0.text.lowercased() == "100-continue"
-    }
+  package static func expectsContinue(_ fields: HTTPFields) -> Bool {
+    fields.contains { $0.isNamed("Expect") && $0.text.lowercased() == "100-continue" }
   }
 
   private static func fault(in body: RequestBody, of method: HTTPMethod) -> String? {
