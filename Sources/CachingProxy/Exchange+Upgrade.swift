@@ -77,16 +77,14 @@ extension RequestHead {
   /// or another method than `GET` are not, because they may change what is stored.
   var upgrade: String? {
     guard isHTTP11, method == .get, !hasBody,
-      members(of: "Connection").contains(where: { $0.lowercased() == "upgrade" })
+      ListSyntax.members(of: "Connection", in: fields).contains(where: {
+        $0.lowercased() == "upgrade"
+      })
     else { return nil }
-    let wanted = members(of: "Upgrade").filter { name in
+    let wanted = ListSyntax.members(of: "Upgrade", in: fields).filter { name in
       let name = name.lowercased()
       return name != "h2c" && !name.hasPrefix("tls/") && !name.hasPrefix("http/")
     }
     return wanted.isEmpty ? nil : wanted.joined(separator: ", ")
-  }
-
-  private func members(of list: String) -> [String] {
-    ListSyntax.members(of: list, in: fields).map { String(decoding: $0, as: UTF8.self) }
   }
 }

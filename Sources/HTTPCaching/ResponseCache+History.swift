@@ -127,7 +127,7 @@ extension ResponseCache {
   private static func acceptedCodings(_ fields: HTTPFields) -> Set<String> {
     var accepted: Set<String> = ["identity"]
     for member in ListSyntax.members(of: "Accept-Encoding", in: fields) {
-      let parts = String(decoding: member, as: UTF8.self).lowercased().split(separator: ";")
+      let parts = member.lowercased().split(separator: ";")
         .map { $0.filter { $0 != " " && $0 != "\t" } }
       let isRefused = parts.dropFirst().contains { part in
         part.hasPrefix("q=") && Double(part.dropFirst(2)) == 0

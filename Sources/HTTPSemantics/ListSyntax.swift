@@ -49,12 +49,12 @@ package enum ListSyntax {
   /// Returns the members of all lines with a name, in their order.
   ///
   /// - Complexity: O(*n*) in the bytes of those lines.
-  package static func members(of name: String, in fields: HTTPFields) -> [ArraySlice<UInt8>] {
-    var members: [ArraySlice<UInt8>] = []
+  package static func members(of name: String, in fields: HTTPFields) -> [String] {
+    var members: [String] = []
     for field in fields where field.isNamed(name) {
       var cursor = Cursor()
       while let range = field.value.withSpan({ cursor.next(in: $0) }) {
-        members.append(field.value[range])
+        members.append(String(decoding: field.value[range], as: UTF8.self))
       }
     }
     return members

@@ -50,9 +50,7 @@ struct SessionHead {
   /// Makes the tag of a 304 weak, as it was in the response that was returned before.
   private static func weakenTag(_ fields: inout HTTPFields, toMatch request: HTTPFields) {
     guard let tag = fields.first(named: "ETag")?.text, tag.hasPrefix("\"") else { return }
-    let asked = ListSyntax.members(of: "If-None-Match", in: request).map {
-      String(decoding: $0, as: UTF8.self)
-    }
+    let asked = ListSyntax.members(of: "If-None-Match", in: request)
     if asked.contains("W/" + tag), !asked.contains(tag) {
       fields.replace(with: HTTPField("ETag", "W/" + tag))
     }

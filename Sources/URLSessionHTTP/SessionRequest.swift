@@ -78,9 +78,7 @@ enum SessionRequest {
   /// asked for in a coding, because a part of coded bytes cannot be decoded.
   private static func codings(_ fields: HTTPFields) -> String {
     guard !fields.contains("Range") else { return "identity" }
-    let kept = ListSyntax.members(of: "Accept-Encoding", in: fields).map {
-      String(decoding: $0, as: UTF8.self)
-    }.filter { member in
+    let kept = ListSyntax.members(of: "Accept-Encoding", in: fields).filter { member in
       let name = member.prefix { $0 != ";" && $0 != " " }.lowercased()
       return name == "identity" || decodedCodings.contains(name)
     }

@@ -37,8 +37,7 @@ struct ListSyntaxTests {
     let fields: HTTPFields = [
       HTTPField("X", "a, b=\"1"), HTTPField("Y", "z"), HTTPField("x", "2\", c"),
     ]
-    let members = ListSyntax.members(of: "x", in: fields)
-    #expect(members.map { String(decoding: $0, as: UTF8.self) } == ["a", "b=\"1", "2\"", "c"])
+    #expect(ListSyntax.members(of: "x", in: fields) == ["a", "b=\"1", "2\"", "c"])
   }
 
   @Test func `many quotes that are never closed take linear time`() {

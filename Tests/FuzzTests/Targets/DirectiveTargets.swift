@@ -50,7 +50,10 @@ private func isSeparator(_ byte: UInt8) -> Bool {
 }
 
 private func members(of line: [UInt8]) -> [[UInt8]] {
-  ListSyntax.members(of: "x", in: fields("X", [line])).map { Array($0) }
+  var cursor = ListSyntax.Cursor()
+  var members: [[UInt8]] = []
+  while let member = cursor.next(in: line.span) { members.append(Array(line[member])) }
+  return members
 }
 
 private func fields(_ name: String, _ lines: [[UInt8]]) -> HTTPFields {
