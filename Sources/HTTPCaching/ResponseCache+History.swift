@@ -101,7 +101,7 @@ extension ResponseCache {
     _ history: [StoredVariant], _ request: HTTPRequest, _ now: HTTPDate
   ) -> Serving? {
     guard var stored = Representation(history, request, now: now),
-      mayReturnStored?(request, head(of: stored.base)) ?? true,
+      mayReturn(stored.base, to: request),
       case .success(let opened) = opened(stored.base)
     else { return nil }
     stored.base = opened

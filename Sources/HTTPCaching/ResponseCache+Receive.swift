@@ -256,9 +256,7 @@ extension ResponseCache {
         variant.response, for: directives, at: now.date, takesStale: takesStale)
       : rules.mayServeStale(
         variant.response, for: directives, at: now.date, after: .serverError(status))
-    guard serving.isForAll, isUsable,
-      mayReturnStored?(request, head(of: variant)) ?? true
-    else { return nil }
+    guard serving.isForAll, isUsable, mayReturn(variant, to: request) else { return nil }
     // Each response needs its own reader of the body.
     if case .file = variant.body { variant = variant.with(nil) }
     guard isSelected(variant.response.selection, by: request),
