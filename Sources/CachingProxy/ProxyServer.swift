@@ -11,7 +11,7 @@ package final class ProxyServer: Sendable {
   enum Phase {
     case idle
     case running(RunningServer)
-    case stopped(ProxyCore)
+    case stopped
   }
 
   /// The number of descriptors that are left for the store, the origin's connections and the log.
@@ -108,17 +108,6 @@ package final class ProxyServer: Sendable {
   /// Whether other machines can connect to the bound address; false before the start.
   package var isOpenToOthers: Bool { openness.load(ordering: .acquiring) }
 
-  /// The number of requests whose answers have not ended.
-  package var activeCount: Int {
-    phase.withLock { phase in
-      switch phase {
-      case .idle: 0
-      case .running(let server): server.core.activeCount
-      case .stopped(let core): core.activeCount
-      }
-    }
-  }
-
   /// Stops the server: accepts no more connections, lets the received requests be answered, and
   /// ends the rest when the time is over. Tunnels end when there are no requests left. A second call
   /// does nothing.
@@ -128,7 +117,7 @@ package final class ProxyServer: Sendable {
   package func stop(grace: Duration) async -> Int {
     let running = phase.withLock { phase -> RunningServer? in
       guard case .running(let server) = phase else { return nil }
-      phase = .stopped(server.core)
+      phase = .stopped
       return server
     }
     guard let server = running else { return 0 }

@@ -131,6 +131,14 @@ func run<Result: Sendable>(
   }
 }
 
+extension ProxyServer {
+  /// The requests whose answers have not ended, while it runs.
+  var activeCount: Int? {
+    guard case .running(let server) = phase.withLock({ $0 }) else { return nil }
+    return server.core.activeCount
+  }
+}
+
 /// Tells one time only: 20 November 2026, 23:05:01 UTC.
 struct FixedClock: WallClock {
   func now() -> Int64 { 1_795_215_901_000_000_000 }
