@@ -97,7 +97,7 @@ extension RemoteDownloads {
     guard asksTier, !state.withLock({ $0.failed.contains(url) }) else { return nil }
     let choose = { @Sendable [self] (responses: [SharedResponse]) -> Result<Int, RemoteReason> in
       let usable = responses.indices.filter { head(of: responses[$0], for: request) != nil }
-      return usable.max { responses[$0].received < responses[$1].received }
+      return usable.max { responses[$0].form.received < responses[$1].form.received }
         .map { .success($0) } ?? .failure(.noVariant)
     }
     guard let found = try? await tier.lookUp(KeyRule.url.key(of: request), choose: choose),
@@ -118,9 +118,8 @@ extension RemoteDownloads {
   private func head(
     of response: SharedResponse, for request: HTTPRequest
   ) -> HTTPResponseHead? {
-    let form = SharedForm(response)
-    let now = now
-    guard form.times.response <= now,
+    let (form, now) = (response.form, now)
+    guard form.received <= now,
       var head = form.freshHead(for: request, rules, now: now),
       !head.fields.contains("Content-Encoding")
     else { return nil }

@@ -87,7 +87,7 @@ final class RemoteLookUps: Sendable {
     for (index, response) in responses.enumerated() {
       guard let plan = plan(response, forwarding) else { continue }
       // Whether it is fresh by the clock of the other machine is unknown.
-      guard response.received <= latest else {
+      guard response.form.received <= latest else {
         reason = .clock
         continue
       }
@@ -102,7 +102,7 @@ final class RemoteLookUps: Sendable {
   }
 
   private func plan(_ response: SharedResponse, _ forwarding: Forwarding) -> StoringPlan? {
-    cache.adopting(SharedForm(response), for: forwarding, now: Timestamp(nanoseconds: clock.now()))
+    cache.adopting(response.form, for: forwarding, now: Timestamp(nanoseconds: clock.now()))
   }
 
   /// Stores a response once its whole body has been received and verified, and decides with it.

@@ -2,33 +2,6 @@ package import CacheFormat
 import CacheStore
 package import HTTPSemantics
 
-/// A response in the form in which machines share it, without its body.
-package struct SharedForm: Sendable {
-  /// The request fields that select it, as `name:value`, or `name` if the request did not have the
-  /// field.
-  package var selecting: [ByteString]
-  /// The status.
-  package var status: Int
-  /// The stored fields.
-  package var fields: [Field]
-  /// The tags.
-  package var tags: [ByteString]
-  /// The times at which it was requested and received.
-  package var times: ResponseTimes
-
-  /// Creates a form.
-  package init(
-    selecting: [ByteString], status: Int, fields: [Field], tags: [ByteString],
-    times: ResponseTimes
-  ) {
-    self.selecting = selecting
-    self.status = status
-    self.fields = fields
-    self.tags = tags
-    self.times = times
-  }
-}
-
 extension SharedForm {
   /// Returns the response of another machine, for the rules; `nil` if they forbid it.
   ///
@@ -37,14 +10,13 @@ extension SharedForm {
   fileprivate func response(
     of url: NormalizedURL, _ rules: CacheRules, now: Timestamp
   ) -> (StoredResponse, ResponseTimes)? {
-    let times = ResponseTimes(
-      request: min(times.request, now), response: min(times.response, now))
-    let received = HTTPFields(
-      fields.map { HTTPField(name: $0.name.description, value: $0.value.bytes) })
-    guard received.allSatisfy(\.isValid), let selection = EntryFields.selection(selecting)
+    let times = ResponseTimes(request: min(requested, now), response: min(received, now))
+    let fields = HTTPFields(
+      self.fields.map { HTTPField(name: $0.name.description, value: $0.value.bytes) })
+    guard fields.allSatisfy(\.isValid), let selection = EntryFields.selection(selecting)
     else { return nil }
     let response = StoredResponse(
-      status: status, fields: rules.fieldsToStore(received, receivedAt: times.response.date),
+      status: status, fields: rules.fieldsToStore(fields, receivedAt: times.response.date),
       requestTime: times.request.date, responseTime: times.response.date, selection: selection,
       rules: rules)
     guard CacheRules.mayShare(response, of: url), rules.mayUse(response) else { return nil }
@@ -72,7 +44,8 @@ extension SharedForm {
     guard CacheRules.mayShare(response, of: request.url) else { return nil }
     self.init(
       selecting: selection.fields.map(EntryFields.line), status: response.status,
-      fields: EntryFields.fields(response.fields), tags: [], times: times)
+      fields: EntryFields.fields(response.fields), requested: times.request,
+      received: times.response)
   }
 
   /// Returns the head with which the form answers a request; `nil` if it must not, if the request
@@ -126,9 +99,10 @@ extension ResponseCache {
       let url = EntryFields.url(of: info.metadata), CacheRules.mayShare(response, of: url),
       !info.key.bytes.starts(with: KeyRule.headPrefix.utf8), !EntryFields.isHistory(info)
     else { return nil }
+    let times = EntryFields.times(of: info)
     return SharedForm(
       selecting: response.selection.fields.map(EntryFields.line), status: response.status,
-      fields: info.fields, tags: info.tags, times: EntryFields.times(of: info))
+      fields: info.fields, tags: info.tags, requested: times.request, received: times.response)
   }
 
   /// Returns whether other machines may have a response that is about to be stored.

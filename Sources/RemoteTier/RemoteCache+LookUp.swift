@@ -91,7 +91,7 @@ extension RemoteCache {
     }
     let list = purges.list
     let valid = document.responses.filter {
-      !list.covers(key, tags: $0.tags, generation: document.generation)
+      !list.covers(key, tags: $0.form.tags, generation: document.generation)
     }
     guard !valid.isEmpty || document.responses.isEmpty else { throw .purged }
     let response = valid[try choose(valid).get()]

@@ -252,8 +252,9 @@ extension RemoteCheck {
         .reading, "GET", name.path, bytes: UInt64(bytes.count))
       let body = RemoteBody(
         SharedResponse(
-          status: 200, fields: [], bodyDigest: digest, length: UInt64(bytes.count),
-          requested: .distantPast, received: .distantPast), of: "check",
+          SharedForm(
+            status: 200, fields: [], requested: .distantPast, received: .distantPast),
+          bodyDigest: digest, length: UInt64(bytes.count)), of: "check",
         from: (server, response.body)
       ) { _, _ in }
       while try await body.next() != nil {}

@@ -27,19 +27,19 @@ struct SharedDocument: Sendable, Hashable {
   func adding(
     _ response: SharedResponse, seen: UInt64, purges: PurgeList, now: Timestamp
   ) -> SharedDocument? {
-    guard !purges.covers(key, tags: response.tags, generation: seen) else { return nil }
+    guard !purges.covers(key, tags: response.form.tags, generation: seen) else { return nil }
     var kept = responses.filter {
-      !purges.covers(key, tags: $0.tags, generation: generation)
-        && $0.selecting != response.selecting
+      !purges.covers(key, tags: $0.form.tags, generation: generation)
+        && $0.form.selecting != response.form.selecting
     }
-    let rival = responses.first { $0.selecting == response.selecting }
+    let rival = responses.first { $0.form.selecting == response.form.selecting }
     let isOlder = rival.map {
-      $0.received > response.received
-        && $0.received <= now.advanced(bySeconds: RemoteCache.clockTolerance)
-        && !purges.covers(key, tags: $0.tags, generation: generation)
+      $0.form.received > response.form.received
+        && $0.form.received <= now.advanced(bySeconds: RemoteCache.clockTolerance)
+        && !purges.covers(key, tags: $0.form.tags, generation: generation)
     }
     if let rival, isOlder == true { kept.append(rival) } else { kept.append(response) }
-    kept.sort { $0.received > $1.received }
+    kept.sort { $0.form.received > $1.form.received }
     var result = self
     result.responses = Array(kept.prefix(Self.maximumWritten))
     result.generation = max(purges.newest, seen)
@@ -103,21 +103,21 @@ extension SharedResponse {
 
   fileprivate func write(to writer: inout JSONWriter) {
     writer.append("{\"selecting\": ")
-    Self.write(selecting, to: &writer)
+    Self.write(form.selecting, to: &writer)
     writer.append(", \"status\": ")
-    writer.appendInteger(UInt64(max(0, status)))
+    writer.appendInteger(UInt64(max(0, form.status)))
     writer.append(", \"fields\": ")
-    writer.appendFields(fields)
+    writer.appendFields(form.fields)
     writer.append(", \"tags\": ")
-    Self.write(tags, to: &writer)
+    Self.write(form.tags, to: &writer)
     writer.append(", \"digest\": \"")
     writer.append(raw: bodyDigest.hexadecimal)
     writer.append("\", \"length\": ")
     writer.appendInteger(length)
     writer.append(", \"requested\": ")
-    writer.appendInteger(UInt64(max(0, requested.nanoseconds)))
+    writer.appendInteger(UInt64(max(0, form.requested.nanoseconds)))
     writer.append(", \"received\": ")
-    writer.appendInteger(UInt64(max(0, received.nanoseconds)))
+    writer.appendInteger(UInt64(max(0, form.received.nanoseconds)))
     if let inlineBody {
       writer.append(", \"body\": ")
       writer.appendString(ByteString(bytes: inlineBody))
@@ -136,25 +136,25 @@ extension SharedResponse {
 
   fileprivate init(from reader: inout JSONReader) throws(FormatError) {
     self.init(
-      status: 0, fields: [], bodyDigest: [], length: 0, requested: .distantPast,
-      received: .distantPast)
+      SharedForm(status: 0, fields: [], requested: .distantPast, received: .distantPast),
+      bodyDigest: [], length: 0)
     try reader.readObject { (reader, name) throws(FormatError) in
       switch String(decoding: name, as: UTF8.self) {
-      case "selecting": selecting = try Self.readTexts(&reader)
-      case "status": status = Int(clamping: try reader.readUnsigned())
-      case "fields": fields = try reader.readFields()
-      case "tags": tags = try Self.readTexts(&reader)
+      case "selecting": form.selecting = try Self.readTexts(&reader)
+      case "status": form.status = Int(clamping: try reader.readUnsigned())
+      case "fields": form.fields = try reader.readFields()
+      case "tags": form.tags = try Self.readTexts(&reader)
       case "digest":
         bodyDigest = [UInt8](hexadecimal: try reader.readByteString().description) ?? []
       case "length": length = try reader.readUnsigned()
-      case "requested": requested = try Self.readTime(&reader)
-      case "received": received = try Self.readTime(&reader)
+      case "requested": form.requested = try Self.readTime(&reader)
+      case "received": form.received = try Self.readTime(&reader)
       case "body": inlineBody = try reader.readByteString().bytes
       default: try reader.skipValue()
       }
     }
-    guard (100...999).contains(status), bodyDigest.count == 32, length <= UInt64(Int64.max),
-      received != .distantPast, requested != .distantPast,
+    guard (100...999).contains(form.status), bodyDigest.count == 32, length <= UInt64(Int64.max),
+      form.received != .distantPast, form.requested != .distantPast,
       inlineBody.map({ UInt64($0.count) == length }) ?? true
     else { throw reader.error(.outOfBounds, "has a response with an impossible value") }
   }

@@ -39,7 +39,7 @@ struct SharedDocumentTests {
   @Test("the inner documents are those of Docs/Format.md")
   func goldenInner() {
     var response = Machine.response([0xFF, 1], selecting: ["accept-language:de"], received: 18)
-    response.tags = ["news"]
+    response.form.tags = ["news"]
     let document = SharedDocument(
       namespace: "team", key: "GET https://example.org/", generation: 7, responses: [response])
     #expect(
@@ -64,8 +64,8 @@ struct SharedDocumentTests {
   @Test("what is written is read, bytes that are not text included")
   func roundTrip() throws {
     var response = Machine.response([0, 255, 13, 10], selecting: ["accept:a", "x"], received: 7)
-    response.fields.append(Field("X", ByteString(bytes: [0xFF, 0x22])))
-    response.tags = ["one", "two"]
+    response.form.fields.append(Field("X", ByteString(bytes: [0xFF, 0x22])))
+    response.form.tags = ["one", "two"]
     let document = document([response, Machine.response(Array(repeating: 9, count: 5000))])
     #expect(try decode(encode(document)) == document)
   }
@@ -143,7 +143,7 @@ struct SharedDocumentTests {
       grown = try #require(grown.adding(response, seen: 0, purges: PurgeList(), now: now))
     }
     #expect(grown.responses.count == SharedDocument.maximumWritten)
-    #expect(grown.responses.map(\.received.nanoseconds).min() == 68)
+    #expect(grown.responses.map(\.form.received.nanoseconds).min() == 68)
   }
 
   @Test("of each selection the response that was received last stays, in any order")

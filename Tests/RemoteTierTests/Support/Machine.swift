@@ -84,9 +84,11 @@ struct Machine {
     _ body: [UInt8], selecting: [ByteString] = [], tags: [ByteString] = [], received: Int64 = 0
   ) -> SharedResponse {
     SharedResponse(
-      selecting: selecting, status: 200, fields: [Field("Cache-Control", "max-age=100")],
-      tags: tags, bodyDigest: MessageDigest.of(body, .sha256), length: UInt64(body.count),
-      requested: Timestamp(nanoseconds: received), received: Timestamp(nanoseconds: received),
+      SharedForm(
+        selecting: selecting, status: 200, fields: [Field("Cache-Control", "max-age=100")],
+        tags: tags, requested: Timestamp(nanoseconds: received),
+        received: Timestamp(nanoseconds: received)),
+      bodyDigest: MessageDigest.of(body, .sha256), length: UInt64(body.count),
       inlineBody: body.count <= SharedResponse.inlineBytes ? body : nil)
   }
 
@@ -96,7 +98,7 @@ struct Machine {
   ) async -> Result<[UInt8], RemoteReason> {
     do throws(RemoteReason) {
       let found = try await tier.lookUp(key) { responses in
-        responses.firstIndex { $0.selecting == selecting }.map { .success($0) }
+        responses.firstIndex { $0.form.selecting == selecting }.map { .success($0) }
           ?? .failure(.noVariant)
       }
       var bytes: [UInt8] = []
