@@ -30,7 +30,7 @@ struct AskedRequest: Sendable {
   ///   cannot be fetched; with ``InvalidURL`` underneath.
   init(_ asked: URLRequest, mode: OfflineMode, priority: Int = 0) throws(URLError) {
     guard let url = asked.url else {
-      throw URLError(.badURL, url: nil, cause: "the request has no URL", underlying: nil)
+      throw URLError(.badURL, url: nil, cause: "the request has no URL")
     }
     self.url = url
     let text = url.absoluteString
@@ -75,8 +75,7 @@ struct AskedRequest: Sendable {
     guard request.method == .get else {
       throw URLError(
         .unsupportedURL, url: url,
-        cause: "\(request.url): a file is downloaded by GET, not by \(request.method.rawValue)",
-        underlying: nil)
+        cause: "\(request.url): a file is downloaded by GET, not by \(request.method.rawValue)")
     }
     var asked = self
     asked.request = request.forWholeContent()

@@ -19,7 +19,7 @@ struct FilePlace: Sendable {
   init(_ file: URL) throws(URLError) {
     guard file.isFileURL else {
       throw URLError(
-        .unsupportedURL, url: file, cause: "\(file): it is no URL of a file", underlying: nil)
+        .unsupportedURL, url: file, cause: "\(file): it is no URL of a file")
     }
     guard !UserPath.isPlantedLink(file.path) else {
       throw URLError(

@@ -119,7 +119,7 @@ extension OfflineCache {
       throw URLError(
         .unsupportedURL, url: asked.url,
         cause: "\(asked.request.url): a download that was started sends no body; use "
-          + "OfflineCache.download(for:to:)", underlying: nil)
+          + "OfflineCache.download(for:to:)")
     }
     let place = try FilePlace(file)
     let download = downloader.start(wanted(asked, place, settings))
@@ -162,7 +162,7 @@ extension OfflineCache {
         mode == .always ? .notConnectedToInternet : .resourceUnavailable, url: asked.url,
         cause: "\(asked.request.url): this call asks the server, but the "
           + (mode == .always ? "offline mode" : "policy of the request")
-          + " does not allow that; change it", underlying: nil)
+          + " does not allow that; change it")
     }
     return asked
   }
@@ -231,7 +231,7 @@ extension OfflineCache {
     _ file: DownloadedFile, _ asked: AskedRequest, _ place: FilePlace
   ) throws(URLError) -> OfflineURLResponse {
     guard let response = OfflineURLResponse.make(file, to: asked, now: options.clock.now()) else {
-      throw URLError(.badServerResponse, url: asked.url, cause: place.path, underlying: nil)
+      throw URLError(.badServerResponse, url: asked.url, cause: place.path)
     }
     return response
   }

@@ -25,8 +25,7 @@ extension OfflineCache {
       throw URLError(
         .badServerResponse, url: asked.url,
         cause: "\(response.url?.absoluteString ?? ""): the server answers "
-          + "\(response.statusCode); nothing is written to \(place.path)",
-        underlying: nil)
+          + "\(response.statusCode); nothing is written to \(place.path)")
     }
     let pieces = BodyPieces(body: answer.body, url: asked.url)
     do throws(URLError) {

@@ -52,8 +52,7 @@ open class OfflineURLProtocol: URLProtocol {
           URLError(
             .unsupportedURL, url: request.url,
             cause: "download tasks of URLSession cannot be answered by a URLProtocol on Linux; use "
-              + "OfflineCache.download(for:to:), or a data task",
-            underlying: nil))
+              + "OfflineCache.download(for:to:), or a data task"))
         return
       }
     #endif
@@ -61,8 +60,7 @@ open class OfflineURLProtocol: URLProtocol {
       load.fail(
         URLError(
           .resourceUnavailable, url: request.url,
-          cause: "there is no cache any more; set OfflineCache.shared before the session is used",
-          underlying: nil))
+          cause: "there is no cache any more; set OfflineCache.shared before the session is used"))
       return
     }
     do throws(URLError) {
@@ -145,8 +143,7 @@ final class ProtocolLoad: Sendable {
       fail(
         URLError(
           .unknown, url: asked.url,
-          cause: "URLSession loads on no queue; tell the authors which version of Swift it is",
-          underlying: nil))
+          cause: "URLSession loads on no queue; tell the authors which version of Swift it is"))
       return
     }
     let task = Task { [self] in

@@ -62,7 +62,7 @@
         fail(
           URLError(
             .userCancelledAuthentication, url: fetched.asked.url,
-            cause: "the delegate of the session has cancelled the challenge", underlying: nil))
+            cause: "the delegate of the session has cancelled the challenge"))
       }
     }
 

@@ -9,8 +9,8 @@ public import HTTPTransports
 #endif
 
 extension URLError {
-  /// Creates an error that names URL and cause, with the typed error underneath.
-  init(_ code: URLError.Code, url: URL?, cause: String, underlying: (any Error)?) {
+  /// Creates an error that names URL and cause, with the typed error underneath if there is one.
+  init(_ code: URLError.Code, url: URL?, cause: String, underlying: (any Error)? = nil) {
     var info: [String: Any] = [NSLocalizedDescriptionKey: cause]
     if let underlying { info[NSUnderlyingErrorKey] = underlying }
     if let url, let shown = Self.withoutCredentials(url) {
