@@ -84,11 +84,13 @@ public final class Store: Sendable {
     guard let isRefused = catalog.beginClosing() else { return }
     if !isRefused && !isReadOnly { tidyBeforeClosing() }
     upkeep.stop()
-    if !isRefused && !isReadOnly { try? catalog.flush() }
+    if !isRefused && !isReadOnly {
+      try? catalog.flush()
+      keepSessionIfNotCompared()
+    }
     catalog.endClosing()
     if !isRefused && !isReadOnly {
       catalog.markEnd()
-      keepSessionIfNotCompared()
       catalog.tree.staging.giveSessionUp()
     }
     events.finish()
@@ -101,10 +103,13 @@ public final class Store: Sendable {
     let (isCompared, isWhole) = catalog.state.withLock {
       (!$0.endedUncleanly, $0.journal.isWhole)
     }
-    if isCompared { return }
+    // A repair by `cachefsck` removes such sessions itself.
+    if isCompared || isWhole && catalog.isSupervised { return }
     let staging = catalog.tree.staging
     let boots = try? staging.sessionBoots()
     if boots?.this == true || isWhole && boots?.earlier == true { return }
+    // Also a program that has only read leaves one: the mark of a clean end would hide the crash.
+    _ = try? catalog.ownSession()
     staging.noteUnclean()
   }
 
@@ -125,8 +130,8 @@ public final class Store: Sendable {
     _ = try? catalog.settleAll(within: 1_000_000_000)
     upkeep.putOffSettling()
     waitUntilIdle()
-    catalog.markEnd()
     keepSessionIfNotCompared()
+    catalog.markEnd()
     catalog.tree.staging.giveSessionUp()
   }
 

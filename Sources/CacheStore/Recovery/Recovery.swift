@@ -42,17 +42,21 @@ package final class Recovery: Sendable {
     // Incomplete files are removed first, because they take room that no limit counts.
     for session in dead { tree.staging.removeFiles(ofSession: session) }
     // Files that could not be read may be all that is left of an entry, so the signs stay.
-    var compared = tree.staging.comparedShards(since: dead)
-    guard (try? reconcileKeys(&compared)) != nil, !upkeep.isStopping else {
-      if catalog.isIndexWhole { tree.staging.noteCompared(compared, since: dead) }
-      return false
+    let before = tree.staging.comparedShards(since: dead)
+    var compared = before
+    defer {
+      if catalog.isIndexWhole, compared != before {
+        tree.staging.noteCompared(compared, since: dead)
+      }
     }
+    guard (try? reconcileKeys(&compared)) != nil, !upkeep.isStopping else { return false }
     guard (try? completeRemovals(of: dead)) != nil else { return false }
     guard checkBodies(butNot: catalog.isIndexWhole ? .shard : .none) else { return false }
     if !catalog.isIndexWhole { try? renewWhenTakenUp() }
     // Until then the sessions tell all that read the journal that the machine has restarted.
     guard catalog.isIndexWhole else { return false }
     catalog.state.withLock { $0.endedUncleanly = false }
+    compared = before
     removeSessions(dead)
     return true
   }
@@ -140,13 +144,15 @@ package final class Recovery: Sendable {
 
   // MARK: Keys
 
-  /// - Parameter compared: the shards that are known to be as the journal has them.
-  private func reconcileKeys(_ compared: inout Set<Int>) throws(StoreError) {
-    let differing = try findDiffering(butIn: &compared)
+  private func reconcileKeys(_ compared: inout ComparedShards) throws(StoreError) {
+    try findLostRecords(&compared)
     if catalog.isIndexWhole {
-      for hash in differing {
-        if upkeep.isStopping { throw .closed(path) }
-        try reconcile(hash, catalog.state.withLock { $0.entries })
+      for number in 0..<Layout.shardCount where compared[number] != .equal {
+        try forEachKey(of: number) { hash, shard, entries throws(StoreError) in
+          if upkeep.isStopping { throw .closed(path) }
+          if !isAsExpected(hash, Layout.key(hash), in: shard) { try reconcile(hash, entries) }
+        }
+        compared[number] = .equal
       }
     } else {
       // One key that cannot be read does not keep the others out of the journal.
@@ -164,29 +170,26 @@ package final class Recovery: Sendable {
   ///
   /// - Throws: an error if files cannot be read now.
   package func findLostRecords() throws(StoreError) {
-    var compared: Set<Int> = []
-    _ = try findDiffering(butIn: &compared)
+    var compared = ComparedShards()
+    try findLostRecords(&compared)
   }
 
-  /// Does the same for the shards that are not compared yet, and returns the keys that differ.
-  ///
-  /// - Parameter compared: the shards without such keys. Those that are found are added.
-  private func findDiffering(butIn compared: inout Set<Int>) throws(StoreError) -> [KeyHash] {
-    var differing: [KeyHash] = []
-    for number in 0..<Layout.shardCount where !compared.contains(number) {
-      let before = differing.count
+  /// Does the same for the shards that were not searched yet.
+  private func findLostRecords(_ compared: inout ComparedShards) throws(StoreError) {
+    for number in 0..<Layout.shardCount where compared[number] == .unknown {
+      var isEqual = true
       try forEachKey(of: number) { hash, shard, entries throws(StoreError) in
         if upkeep.isStopping { throw .closed(path) }
         if !catalog.isIndexWhole || isAsExpected(hash, Layout.key(hash), in: shard) { return }
-        differing.append(hash)
+        isEqual = false
         try tree.withShard(of: hash, in: entries) { shard throws(StoreError) in
           guard let directory = try tree.openKey(hash, in: shard) else { return }
           _ = try noteLostRecords(try tree.files(in: directory), of: hash, in: directory)
         }
       }
-      if differing.count == before { compared.insert(number) }
+      if !catalog.isIndexWhole { return }
+      compared[number] = isEqual ? .equal : .searched
     }
-    return differing
   }
 
   /// Calls `body` with each key that has a directory.

@@ -1,38 +1,73 @@
 internal import CacheFormat
 internal import CacheSystem
 
+/// How far each shard was compared with a whole journal after a crash.
+struct ComparedShards: Equatable {
+  /// The state of a shard, in the order in which a comparison reaches them.
+  enum State: UInt8, Comparable {
+    case unknown
+    /// No file in it proves that records are lost. Some keys differ.
+    case searched
+    /// Its keys are as the journal has them.
+    case equal
+
+    static func < (left: State, right: State) -> Bool { left.rawValue < right.rawValue }
+  }
+
+  private var states = [State](repeating: .unknown, count: Layout.shardCount)
+
+  /// Creates the beginning of a comparison.
+  init() {}
+
+  /// Reads the bytes of a file; `nil` if they are none.
+  init?(_ bytes: some Collection<UInt8>) {
+    let states = bytes.compactMap(State.init)
+    guard states.count == Layout.shardCount, bytes.count == states.count else { return nil }
+    self.states = states
+  }
+
+  var bytes: [UInt8] { states.map(\.rawValue) }
+
+  subscript(_ shard: Int) -> State {
+    get { states[shard] }
+    set { states[shard] = newValue }
+  }
+
+  /// Returns what two sets of killed processes leave of a comparison.
+  func least(_ other: ComparedShards) -> ComparedShards {
+    var least = self
+    for shard in 0..<Layout.shardCount { least[shard] = min(self[shard], other[shard]) }
+    return least
+  }
+}
+
 // How far tree and journal were compared after a crash. Each short-lived program compares for a second,
-// and the next one continues. A session has a file `compared` with the shards that are as the journal has
-// them; a process that is killed later leaves a session without one, so all are compared again.
+// and the next one continues. A session that shows the crash has a file `compared`; a process that is
+// killed later leaves a session without one, so all shards are compared again.
 extension Staging {
   private static let compared = PathName("compared")
-  private static let longestCompared = 8 + Layout.shardCount
 
   /// Returns whether a file in a session has the shards that were compared.
   static func isCompared(_ name: PathName) -> Bool { name.bytes == compared.bytes }
 
-  /// Returns the shards that were compared since the processes of all these sessions were killed, and in
-  /// this run of the machine.
-  func comparedShards(since dead: [PathName]) -> Set<Int> {
-    var shards: Set<Int>?
-    for session in dead {
-      let found = comparedShards(in: session)
-      shards = shards?.intersection(found) ?? found
-    }
-    return shards ?? []
+  /// Returns how far the shards were compared since all these sessions were left, and in this run of the
+  /// machine.
+  func comparedShards(since dead: [PathName]) -> ComparedShards {
+    let found = dead.map { comparedShards(in: $0) ?? ComparedShards() }
+    return found.dropFirst().reduce(found.first ?? ComparedShards()) { $0.least($1) }
   }
 
-  private func comparedShards(in session: PathName) -> Set<Int> {
+  private func comparedShards(in session: PathName) -> ComparedShards? {
     guard let directory = try? fileSystem.open(session, in: place.staging, [.read, .directory]),
       let bytes = try? fileSystem.readFile(
-        Self.compared, in: directory, limit: Self.longestCompared),
+        Self.compared, in: directory, limit: bootBytes.count + Layout.shardCount),
       boot != 0, bytes.starts(with: bootBytes)
-    else { return [] }
-    return Set(bytes.dropFirst(bootBytes.count).map(Int.init))
+    else { return nil }
+    return ComparedShards(bytes.dropFirst(bootBytes.count))
   }
 
-  /// Notes the shards that were compared. If that fails, they are compared again.
-  func noteCompared(_ shards: Set<Int>, since dead: [PathName]) {
+  /// Notes how far the shards were compared. If that fails, they are compared again.
+  func noteCompared(_ shards: ComparedShards, since dead: [PathName]) {
     for session in dead {
       guard let directory = try? fileSystem.open(session, in: place.staging, [.read, .directory])
       else { continue }
@@ -41,9 +76,10 @@ extension Staging {
         let file = try? fileSystem.open(
           Self.compared, in: directory, [.write, .create, .exclusive])
       else { continue }
-      try? fileSystem.write(file, bootBytes + shards.map { UInt8($0) })
+      try? fileSystem.write(file, bootBytes + shards.bytes)
     }
   }
 
-  private var bootBytes: [UInt8] { (0..<8).map { UInt8(truncatingIfNeeded: boot >> (8 * $0)) } }
+  /// The run of the machine; zeros if it is not known.
+  var bootBytes: [UInt8] { (0..<8).map { UInt8(truncatingIfNeeded: boot >> (8 * $0)) } }
 }

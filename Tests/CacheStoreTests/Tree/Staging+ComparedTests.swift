@@ -75,6 +75,30 @@ import Testing
     #expect(sandbox.sessions == [])
   }
 
+  @Test func `shards with differences are not searched again`() throws {
+    try fill()
+    // Each shard has something to be put right.
+    for key in sandbox.metadataFiles {
+      let folder = sandbox.inside(key.split(separator: "/").dropLast().joined(separator: "/"))
+      try Data([1]).write(to: URL(fileURLWithPath: folder + "/00000000000000bb.json"))
+    }
+    try leaveDeadSession()
+    var store = try open()
+    #expect(!compare(store, upTo: "ff").0)
+    store.close()
+    for _ in 0..<2 {
+      store = try open()
+      #expect(!compare(store, upTo: "80").0)
+      store.close()
+    }
+    store = try open()
+    let (isDone, last) = compare(store)
+    #expect(isDone)
+    #expect(!last.contains("7f") && last.contains("80"))
+    #expect(!sandbox.metadataFiles.contains { $0.hasSuffix("bb.json") })
+    store.close()
+  }
+
   @Test(arguments: ["killed", "restarted", "damaged"])
   func `all is compared again`(why: String) throws {
     try fill()
@@ -94,14 +118,20 @@ import Testing
     #expect(sandbox.sessions == [])
   }
 
-  @Test func `a store that is closed before it was compared is compared later`() throws {
+  @Test(arguments: [false, true])
+  func `a store that is closed before it was compared is compared later`(writes: Bool) throws {
     try fill()
     // The machine lost its power: there is no session, and no mark of a clean end.
     sandbox.overwrite("lock", [])
-    var store = try open(boot: 2)
+    var options = Options(fileSystem: disk)
+    options.bootName = [2]
+    // The upkeep cannot read the first shard.
+    disk.faults.set { $0.kind == .open && $0.name == "00" ? .inputOutput : nil }
+    var store = try sandbox.open(options)
     #expect(store.catalog.state.withLock { $0.endedUncleanly })
-    try store.put([1], for: "another")
+    if writes { try store.put([1], for: "another") }
     store.close()
+    disk.faults.set(nil)
     #expect(sandbox.sessions.count == 1)
     store = try open(boot: 2)
     #expect(compare(store).0)
