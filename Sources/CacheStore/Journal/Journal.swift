@@ -16,6 +16,9 @@ package final class Journal: Sendable {
   let sync = JournalSync()
   /// Whether the next append begins a new segment.
   let rollsNext = Atomic<Bool>(false)
+  /// The calls of syncfs(2) that have failed. Held during a call: the system reports a failure once to all
+  /// threads of a process.
+  let volumeFailures = Mutex<Int>(0)
   /// Whether a syncfs(2) has failed, if the file that shows it could not be made.
   let hasUnwrittenFiles = Atomic<Bool>(false)
   /// The least version of the segments that this process makes.

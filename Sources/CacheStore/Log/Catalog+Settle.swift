@@ -205,15 +205,23 @@ extension Catalog {
     case none
     /// It has files, which are damaged.
     case again
-    /// It has files, which must not be used, because they may never reach the disk.
-    case anew
+    /// It has files, which must not be used, because they may never reach the disk; unless another variant
+    /// has the body file, and it was written anew with this number.
+    case anew(file: UInt64?)
+
+    var isSettled: Bool { if case .none = self { false } else { true } }
   }
 
   /// Writes the files of one entry, and appends the record of it, under the lock of its shard. Does
   /// nothing if the entry was replaced or removed meanwhile.
-  private func settle(_ entry: Logged, _ standing: Standing = .none) throws(StoreError) {
+  ///
+  /// - Returns: the body file, if it was written.
+  @discardableResult
+  private func settle(
+    _ entry: Logged, _ standing: Standing = .none
+  ) throws(StoreError) -> PlacedBody? {
     let session = try ownSession()
-    try withShard(of: entry.slot.keyHash) { shard throws(StoreError) in
+    return try withShard(of: entry.slot.keyHash) { shard throws(StoreError) in
       // What it has replaced goes first, so that both never take more than is counted.
       tree.staging.deleteReplaced(entry.slot.keyHash)
       let before = try state.withLock { state throws(StoreError) -> Before? in
@@ -221,24 +229,25 @@ extension Catalog {
         try check(state)
         guard shard.entries === entry.entries, state.entries === entry.entries,
           let number = state.number(of: entry.slot),
-          state.index[number].isUnsettled == (standing == .none)
+          state.index[number].isUnsettled != standing.isSettled
         else { return nil }
         return Before(&state, settling: state.index[number])
       }
-      if let before { try settle(entry, before, in: shard, session, standing) }
+      guard let before else { return nil }
+      return try settle(entry, before, in: shard, session, standing)
     }
   }
 
   private func settle(
     _ entry: Logged, _ before: Before, in shard: borrowing Shard, _ session: Session,
     _ standing: Standing
-  ) throws(StoreError) {
+  ) throws(StoreError) -> PlacedBody? {
     var keyFiles: KeyFiles
     do throws(StoreError) {
       keyFiles = try KeyFiles(
         tree, shard, entry.slot.keyHash, isKnown: before.hasFiles, isSynced: false)
     } catch {
-      if isRemoval(error, of: shard.entries) { return }
+      if isRemoval(error, of: shard.entries) { return nil }
       throw error
     }
     do throws(StoreError) {
@@ -248,13 +257,21 @@ extension Catalog {
         digest: head.digest, length: head.length, body: .bytes(entry.body))
       let isEmbedded = head.isEmbedded
       var before = before
-      if standing == .anew {
+      if case .anew(let file) = standing {
         if before.sharing?.slot.carriesBody == true { before.sharing = nil }
-        tree.discard(Layout.body(head.digest), in: keyFiles.directory.raw)
+        // Another variant may have the file without the body in its record. Then it is on the disk.
+        let isOnDisk = before.others.contains {
+          $0.hasBodyFile && $0.digest == head.digest && !$0.carriesBody && !$0.isUnsettled
+        }
+        if file == nil, !isOnDisk {
+          tree.discard(Layout.body(head.digest), in: keyFiles.directory.raw)
+        }
       }
-      let body =
+      var body =
         isEmbedded
         ? PlacedBody(digest: head.digest, file: 0) : try keyFiles.placeBody(new, before)
+      if case .anew(let file?) = standing, body.digest == head.digest { body.file = file }
+      let placedBody = body
       let document = try tree.document(
         for: StoredEntry(entry.record), sequence: entry.record.sequence,
         isEmbedded ? entry.body : nil)
@@ -264,21 +281,24 @@ extension Catalog {
       let entries = shard.entries
       let placed = try append { state throws(StoreError) -> [[UInt8]] in
         guard state.entries === entries, let number = state.number(of: entry.slot),
-          state.index[number].isUnsettled == (standing == .none)
+          state.index[number].isUnsettled != standing.isSettled
         else { return [] }
         return [
-          settledRecord(entry, body, tree.overhead(document.count), state.index[number].accessed)
+          settledRecord(
+            entry, placedBody, tree.overhead(document.count), state.index[number].accessed)
         ]
       }
       // Compaction may have copied the record of the entry meanwhile, which still needs its files.
-      if placed == nil, standing == .none || !isSettled(entry, body, in: entries) {
+      if placed == nil, !standing.isSettled || !isSettled(entry, body, in: entries) {
         keyFiles.undo()
-      } else {
-        keyFiles.keep()
+        return nil
       }
+      keyFiles.keep()
+      return body
     } catch {
       keyFiles.undo()
       if !isRemoval(error, of: shard.entries) { throw error }
+      return nil
     }
   }
 
@@ -327,13 +347,19 @@ extension Catalog {
   }
 
   /// Writes the files of a settled entry again whose record carries the body, whatever stands there.
-  func writeAnew(_ located: Located) throws(StoreError) {
+  ///
+  /// - Parameter written: the numbers of the body files that were written so. Variants of a key with equal
+  ///   bodies have one.
+  func writeAnew(_ located: Located, _ written: inout [BodyName: UInt64]) throws(StoreError) {
     guard let segment = located.segment,
       let (record, body) = try? readWhole(located, in: segment), let body
     else { return }
-    try settle(
+    let name = BodyName(hash: located.slot.keyHash, digest: record.head.digest)
+    let file = written[name]
+    let placed = try settle(
       Logged(slot: located.slot, entries: located.entries, record: record, body: body),
-      .anew)
+      .anew(file: file))
+    if let placed, placed.digest == name.digest { written[name] = placed.file }
   }
 
   /// Returns whether an entry has a body file of its own, although it shares one by its records. A loss

@@ -1,6 +1,5 @@
 internal import CacheFormat
 internal import CacheSystem
-internal import Synchronization
 
 /// A body in the directory of its key.
 struct PlacedBody {
@@ -53,7 +52,7 @@ extension KeyFiles {
       case .none: break
       }
     }
-    if digest == entry.digest, !writesAnew, let sharing = before.sharing,
+    if digest == entry.digest, let sharing = before.sharing, !writesAnew,
       share(sharing, name, entry)
     {
       if isSynced { try synchronize(name) }
@@ -67,21 +66,20 @@ extension KeyFiles {
       tree.discard(name, in: directory.raw)
       throw StoreError(error, path: "\(path)/\(name.text)")
     }
-    // Variants of a key with equal bodies have one file.
-    return UInt64(known?.bodyFile ?? .random(in: 1 ... .max))
+    return UInt64(UInt32.random(in: 1 ... .max))
   }
 
   private func synchronize(_ name: PathName) throws(StoreError) {
-    do throws(SystemError) {
+    try system("\(path)/\(name.text)") { () throws(SystemError) in
       let file = try files.open(name, in: directory, [.read])
-      try files.synchronize(file, names: false)
-    } catch {
-      tree.writesBodiesAnew.store(true, ordering: .relaxed)
-      throw StoreError(error, path: "\(path)/\(name.text)")
+      do throws(SystemError) { try files.synchronize(file, names: false) } catch {
+        tree.noteUnsyncedBody()
+        throw error
+      }
     }
   }
 
-  private var writesAnew: Bool { isSynced && tree.writesBodiesAnew.load(ordering: .relaxed) }
+  private var writesAnew: Bool { isSynced && tree.writesBodiesAnew }
 
   private func seededDigest(of entry: NewEntry) throws(StoreError) -> Digest {
     switch entry.body {

@@ -18,6 +18,10 @@ package enum Layout {
   package static let newSegment = PathName("new")
   /// An empty file in `journal`, as long as files are to be written anew after a failed syncfs(2).
   package static let unwritten = PathName("unwritten")
+  /// A file in `journal` that names the run of the machine in which a body could not be synced.
+  package static let unsynced = PathName("unsynced")
+  /// The names in `journal` besides the segments.
+  package static let journalNames: Set<String> = ["new", "unwritten", "unsynced"]
 
   /// The names in the directory of a store.
   package static let topNames: Set<String> = [

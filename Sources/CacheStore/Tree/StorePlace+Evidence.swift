@@ -64,7 +64,7 @@ extension StorePlace {
       return name.text == "lock" && bytes.starts(with: Array("OCCLOSED".utf8))
         || name.text == "CACHEDIR.TAG" && Layout.backupTagText.utf8.starts(with: bytes)
     case "journal":
-      isPart = { Layout.segmentNumber($0) != nil || ["new", "unwritten"].contains($0.text) }
+      isPart = { Layout.segmentNumber($0) != nil || Layout.journalNames.contains($0.text) }
     case "entries": isPart = { $0.count == 2 && $0.hex(in: 0..<2) != nil }
     case "staging": isPart = { Layout.isSession($0) }
     default: isPart = { _ in true }

@@ -19,9 +19,8 @@ package final class Tree: Sendable {
   private let verifiedBodies = VerifiedBodies()
   /// Whether `entries` was moved back after a removal of all that failed, and not synced since.
   let hasMovedBack = Atomic(false)
-  /// Whether a body that was there could not be synced. The next sync would succeed without its bytes, so
-  /// such bodies are written anew.
-  let writesBodiesAnew = Atomic(false)
+  /// Whether a body could not be synced, if the file that shows it could not be made.
+  private let hasUnsyncedBody = Atomic(false)
 
   init(_ place: StorePlace, _ journal: Journal, _ options: Options) {
     self.place = place
@@ -32,6 +31,30 @@ package final class Tree: Sendable {
     fileSystem = options.fileSystem
     clock = options.clock
     staging = Staging(place, options)
+  }
+
+  // MARK: Failed syncs
+
+  /// Whether a body that was there could not be synced in this run of the machine. The next sync would
+  /// succeed without its bytes, so such bodies are written anew.
+  var writesBodiesAnew: Bool {
+    if hasUnsyncedBody.load(ordering: .relaxed) { return true }
+    guard
+      let boot = try? fileSystem.readFile(Layout.unsynced, in: place.journal, limit: 8)
+    else { return false }
+    return boot == staging.bootBytes || staging.bootBytes.allSatisfy { $0 == 0 }
+  }
+
+  /// Notes for all processes that a body could not be synced.
+  func noteUnsyncedBody() {
+    do throws(SystemError) {
+      do throws(SystemError) {
+        try fileSystem.removeFile(Layout.unsynced, in: place.journal.raw)
+      } catch  where error == .notFound {}
+      let file = try fileSystem.open(
+        Layout.unsynced, in: place.journal, [.write, .create, .exclusive])
+      try fileSystem.write(file, staging.bootBytes)
+    } catch { hasUnsyncedBody.store(true, ordering: .relaxed) }
   }
 
   // MARK: Bodies

@@ -114,7 +114,7 @@ struct JournalCheck {
       try fileSystem.list(directory) { name, _ in
         if let number = Layout.segmentNumber(name) {
           numbers.append(number)
-        } else if name.bytes != Layout.newSegment.bytes, name.bytes != Layout.unwritten.bytes {
+        } else if !Layout.journalNames.contains(name.text) {
           foreign.append(name)
         }
         return numbers.count + foreign.count < CheckLimits.segments

@@ -1,6 +1,7 @@
 import CLibrary
 import CacheSystem
 import SimulatedFiles
+import Synchronization
 import TestSupport
 import Testing
 
@@ -66,6 +67,8 @@ import Testing
     try store.purge()
     expectAll(in: store)
     let charged = store.statistics.chargedBytes
+    let tree = CrashTree(volume)
+    #expect(tree.allocatedBytes + tree.journalBytes <= store.statistics.allocatedBytes)
     // The kernel writes everything in time.
     try store.catalog.flushVolume()
     let left = volume.afterPowerLoss(.posix, seed: nil)
@@ -75,6 +78,59 @@ import Testing
     expectAll(in: again)
     #expect(again.statistics.chargedBytes == charged)
     again.close()
+  }
+
+  @Test(arguments: [PowerLossProfile.ext4, .posix], [UInt64(0), 1])
+  func `a variant that is on the disk keeps its file`(
+    profile: PowerLossProfile, first: UInt64
+  ) throws {
+    let process = SimulatedProcess(on: volume)
+    let store = try open(process, .full)
+    try store.put(shared, for: "a", variant: first)
+    try store.settle()
+    try store.purge()
+    try store.put(shared, for: "a", variant: 1 - first)
+    try store.settle()
+    process.setFault(SimulatedFault(.fail(.inputOutput), at: 1) { isVolumeSync($0) })
+    #expect(throws: StoreError.self) { try store.purge() }
+    process.setFault(SimulatedFault(.losePower, at: 1) { isVolumeSync($0) })
+    #expect(throws: StoreError.self) { try store.purge() }
+    for seed in 0..<8 as Range<UInt64> {
+      let left = volume.afterPowerLoss(profile, seed: seed == 0 ? nil : seed)
+      let again = try open(SimulatedProcess(on: left), .full, boot: 2)
+      again.waitUntilIdle()
+      for variant: UInt64 in [0, 1] {
+        #expect(again.lookUp("a", variant: variant).entry?.body == shared)
+      }
+      again.close()
+    }
+  }
+
+  @Test func `a failure that another thread sees counts`() throws {
+    let disk = FaultyFiles()
+    let sandbox = StoreSandbox()
+    var options = Options(fileSystem: disk)
+    options.isSupervised = true
+    let first = try sandbox.open(Options(), settling: .within(seconds: 3_600))
+    try first.put(shared, for: "format 2")
+    first.close()
+    let store = try sandbox.open(options, settling: .within(seconds: 3_600))
+    try store.put(shared, for: "a")
+    try store.settle()
+    let catalog = store.catalog
+    let failures = catalog.journal.volumeFailures.withLock { $0 }
+    disk.faults.set { $0.kind == .synchronize ? .inputOutput : nil }
+    #expect(throws: StoreError.self) { try catalog.flushVolume() }
+    disk.faults.set(nil)
+    // This caller asked before the failure.
+    #expect(throws: StoreError.self) {
+      try catalog.flushVolume(unlessFailedSince: failures, endsRepetition: true)
+    }
+    #expect(catalog.hasUnwrittenFiles)
+    try store.purge()
+    #expect(!catalog.hasUnwrittenFiles)
+    #expect(store.lookUp("a").entry?.body == shared)
+    store.close()
   }
 
   @Test func `the volume counts as synchronized when it was written anew`() throws {
