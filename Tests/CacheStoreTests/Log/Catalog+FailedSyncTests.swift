@@ -93,7 +93,7 @@ import Testing
     try store.settle()
     process.setFault(SimulatedFault(.fail(.inputOutput), at: 1) { isVolumeSync($0) })
     #expect(throws: StoreError.self) { try store.purge() }
-    process.setFault(SimulatedFault(.losePower, at: 1) { isVolumeSync($0) })
+    process.setFault(SimulatedFault(.endBefore, at: 1) { isVolumeSync($0) })
     #expect(throws: StoreError.self) { try store.purge() }
     for seed in 0..<8 as Range<UInt64> {
       let left = volume.afterPowerLoss(profile, seed: seed == 0 ? nil : seed)
