@@ -63,6 +63,8 @@ extension StorePlace {
       if bytes.allSatisfy({ $0 == 0 }) { return true }
       return name.text == "lock" && bytes.starts(with: Array("OCCLOSED".utf8))
         || name.text == "CACHEDIR.TAG" && Layout.backupTagText.utf8.starts(with: bytes)
+        // The first file that is synced when a store is made.
+        || name.text == "store.json.new" && (try? StoreDescription(decoding: bytes)) != nil
     case "journal":
       isPart = { Layout.segmentNumber($0) != nil || Layout.journalNames.contains($0.text) }
     case "entries": isPart = { $0.count == 2 && $0.hex(in: 0..<2) != nil }

@@ -52,6 +52,18 @@ import Testing
     #expect(sandbox.tree() == before)
   }
 
+  @Test func `a store of which only its description was synced is one`() throws {
+    try makeStore()
+    let description = sandbox.bytes("store.json")
+    try files.removeItem(atPath: sandbox.root)
+    try files.createDirectory(atPath: sandbox.root, withIntermediateDirectories: true)
+    let path = sandbox.inside("store.json.new")
+    #expect(files.createFile(atPath: path, contents: Data(description)))
+    try makeStore()
+    checkEntries(try sandbox.open())
+    #expect(!files.fileExists(atPath: path))
+  }
+
   @Test func `what a power cut has left of a new store is one`() throws {
     let store = try sandbox.open()
     store.close()
