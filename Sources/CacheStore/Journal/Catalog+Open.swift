@@ -16,6 +16,7 @@ extension Catalog {
       }
     // Without locks, which others would take for those of processes.
     if isReadOnly { try load(afterRestart: tree.staging.sessionBoots().earlier) }
+    if !isReadOnly, hasUnwrittenFiles { work.insert(.compact) }
     state.withLock { state in
       state.isOpened = true
       state.journal.setOpened()
@@ -24,9 +25,7 @@ extension Catalog {
       }
       state.isComplete = state.journal.isWhole
       if !state.isComplete { work.insert(.reconcile) }
-      if wantsCompaction(state) || state.journal.hasDroppedFiles || hasUnwrittenFiles {
-        work.insert(.compact)
-      }
+      if wantsCompaction(state) || state.journal.hasDroppedFiles { work.insert(.compact) }
     }
     if !isReadOnly && !isSupervised && state.withLock({ $0.journal.current == nil }) {
       beginJournal()
