@@ -58,7 +58,7 @@ extension Staging {
   }
 
   private func comparedShards(in session: PathName) -> ComparedShards? {
-    guard let directory = try? fileSystem.open(session, in: place.staging, [.read, .directory]),
+    guard let directory = try? openSession(session),
       let bytes = try? fileSystem.readFile(
         Self.compared, in: directory, limit: bootBytes.count + Layout.shardCount),
       boot != 0, bytes.starts(with: bootBytes)
@@ -69,14 +69,9 @@ extension Staging {
   /// Notes how far the shards were compared. If that fails, they are compared again.
   func noteCompared(_ shards: ComparedShards, since dead: [PathName]) {
     for session in dead {
-      guard let directory = try? fileSystem.open(session, in: place.staging, [.read, .directory])
-      else { continue }
+      guard let directory = try? openSession(session) else { continue }
       try? fileSystem.removeFile(Self.compared, in: directory.raw)
-      guard
-        let file = try? fileSystem.open(
-          Self.compared, in: directory, [.write, .create, .exclusive])
-      else { continue }
-      try? fileSystem.write(file, bootBytes + shards.bytes)
+      try? fileSystem.writeNew(Self.compared, in: directory, bootBytes + shards.bytes)
     }
   }
 

@@ -203,7 +203,7 @@ final class Staging: Sendable {
   /// Opens the directory of a session. Returns `nil` if it is gone or cannot be read.
   ///
   /// - Throws: an error if no descriptor is free: the session may be that of a living process.
-  private func openSession(_ name: PathName) throws(StoreError) -> Descriptor? {
+  func openSession(_ name: PathName) throws(StoreError) -> Descriptor? {
     try system("\(path)/staging/\(name.text)") { () throws(SystemError) in
       do throws(SystemError) {
         return try fileSystem.open(name, in: place.staging, [.read, .directory])

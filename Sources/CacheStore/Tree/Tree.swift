@@ -47,13 +47,9 @@ package final class Tree: Sendable {
 
   /// Notes for all processes that a body could not be synced.
   func noteUnsyncedBody() {
+    try? fileSystem.removeFile(Layout.unsynced, in: place.journal.raw)
     do throws(SystemError) {
-      do throws(SystemError) {
-        try fileSystem.removeFile(Layout.unsynced, in: place.journal.raw)
-      } catch  where error == .notFound {}
-      let file = try fileSystem.open(
-        Layout.unsynced, in: place.journal, [.write, .create, .exclusive])
-      try fileSystem.write(file, staging.bootBytes)
+      try fileSystem.writeNew(Layout.unsynced, in: place.journal, staging.bootBytes)
     } catch { hasUnsyncedBody.store(true, ordering: .relaxed) }
   }
 
