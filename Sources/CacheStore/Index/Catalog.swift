@@ -7,7 +7,7 @@ internal import Synchronization
 ///
 /// - `Catalog+Load`, `+Follow`, `+Linked`, `+ClosingMark` read the journal into the index.
 /// - `Catalog+Append`, `+Sync`, `+Touches`, `+Compact`, `+Removed` write it.
-/// - `Catalog+Settle` writes the files of entries that are in the log, and `Catalog+FailedSync` writes them
+/// - `Catalog+Settle`, `+SettleSteps` write the files of entries in the log; `+FailedSync` writes them
 ///   anew if the volume could not be synchronized.
 /// - `Catalog+Shards` keeps track of the directory `entries`, which `removeAll` replaces.
 /// - `Catalog+Open` opens and closes the store; `Catalog+Checking` has the queries of a check.

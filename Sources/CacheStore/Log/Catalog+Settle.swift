@@ -256,22 +256,10 @@ extension Catalog {
         key: entry.record.key, variant: head.variant, metadata: entry.record.metadata,
         digest: head.digest, length: head.length, body: .bytes(entry.body))
       let isEmbedded = head.isEmbedded
-      var before = before
-      if case .anew(let file) = standing {
-        if before.sharing?.slot.carriesBody == true { before.sharing = nil }
-        // Another variant may have the file without the body in its record. Then it is on the disk.
-        let isOnDisk = before.others.contains {
-          $0.hasBodyFile && $0.digest == head.digest && !$0.carriesBody && !$0.isUnsettled
-        }
-        if file == nil, !isOnDisk {
-          tree.discard(Layout.body(head.digest), in: keyFiles.directory.raw)
-        }
-      }
-      var body =
+      let body =
         isEmbedded
-        ? PlacedBody(digest: head.digest, file: 0) : try keyFiles.placeBody(new, before)
-      if case .anew(let file?) = standing, body.digest == head.digest { body.file = file }
-      let placedBody = body
+        ? PlacedBody(digest: head.digest, file: 0)
+        : try placeBody(of: new, before, standing, in: &keyFiles)
       let document = try tree.document(
         for: StoredEntry(entry.record), sequence: entry.record.sequence,
         isEmbedded ? entry.body : nil)
@@ -284,8 +272,7 @@ extension Catalog {
           state.index[number].isUnsettled != standing.isSettled
         else { return [] }
         return [
-          settledRecord(
-            entry, placedBody, tree.overhead(document.count), state.index[number].accessed)
+          settledRecord(entry, body, tree.overhead(document.count), state.index[number].accessed)
         ]
       }
       // Compaction may have copied the record of the entry meanwhile, which still needs its files.
@@ -300,6 +287,26 @@ extension Catalog {
       if !isRemoval(error, of: shard.entries) { throw error }
       return nil
     }
+  }
+
+  /// Makes sure that the directory of the key has the body; if it must be written anew, in a file that
+  /// reaches the disk with the next sync of the volume, or is there already.
+  private func placeBody(
+    of new: NewEntry, _ before: Before, _ standing: Standing, in keyFiles: inout KeyFiles
+  ) throws(StoreError) -> PlacedBody {
+    guard case .anew(let file) = standing else { return try keyFiles.placeBody(new, before) }
+    var before = before
+    if before.sharing?.slot.carriesBody == true { before.sharing = nil }
+    // Another variant may have the file without the body in its record. Then it is on the disk.
+    let isOnDisk = before.others.contains {
+      $0.hasBodyFile && $0.digest == new.digest && !$0.carriesBody && !$0.isUnsettled
+    }
+    if file == nil, !isOnDisk {
+      tree.discard(Layout.body(new.digest), in: keyFiles.directory.raw)
+    }
+    var body = try keyFiles.placeBody(new, before)
+    if let file, body.digest == new.digest { body.file = file }
+    return body
   }
 
   /// Returns whether the index has an entry as settled, with the body file that was just placed.
@@ -371,68 +378,4 @@ extension Catalog {
       at: Layout.bodyPath(slot.keyHash, slot.digest), in: located.entries.directory.raw)
     return status?.linkCount == 1
   }
-
-  // MARK: When
-
-  /// The number of entries that only the log has.
-  var unsettledEntries: Int {
-    state.withLock { state in
-      follow(&state)
-      return state.index.totals.unsettledEntries
-    }
-  }
-
-  /// Settles for 5 ms. One step of the upkeep.
-  ///
-  /// - Returns: the nanoseconds after which the next step is due; `nil` if everything is settled.
-  func settleStep() -> (after: Int64?, failure: StoreError?) {
-    let deadline = monotonicNanoseconds() + Self.sliceNanoseconds
-    if !tree.staging.sweepReplaced(until: deadline) { return (0, nil) }
-    let (count, isHalfUsed, isComplete) = state.withLock { state in
-      follow(&state)
-      return (
-        state.index.totals.unsettledEntries,
-        logBudget(state).isHalfUsed(state.journal.bodies.all), state.isComplete
-      )
-    }
-    if count == 0 { return (nil, nil) }
-    if !isComplete { return (Self.longPause, nil) }
-    do throws(StoreError) {
-      let end = try settle(
-        olderThan: isHalfUsed ? .min : settlingDelay,
-        until: deadline)
-      switch end {
-      case .done: return (nil, nil)
-      case .interrupted: return (0, nil)
-      case .young(let nanoseconds): return (max(nanoseconds, 1_000_000), nil)
-      case .busy: return (Self.longPause, nil)
-      }
-    } catch {
-      let failures = settling.withLock { progress in
-        progress.failures += 1
-        return progress.failures
-      }
-      return (min(Self.longPause << Int64(min(failures - 1, 10)), Self.longestPause), error)
-    }
-  }
-
-  /// Settles everything that is in the log now.
-  ///
-  /// - Parameter nanoseconds: the longest time that it takes.
-  /// - Returns: whether everything is settled.
-  func settleAll(within nanoseconds: Int64 = .max) throws(StoreError) -> Bool {
-    let begin = monotonicNanoseconds()
-    let deadline = nanoseconds == .max ? .max : begin + nanoseconds
-    tree.staging.sweepReplaced(until: deadline)
-    while unsettledEntries > 0, try settle(until: deadline) == .busy,
-      monotonicNanoseconds() < deadline
-    {
-      pause(nanoseconds: 5_000_000)
-    }
-    return unsettledEntries == 0
-  }
-
-  private static var sliceNanoseconds: Int64 { 5_000_000 }
-  private static var longPause: Int64 { 1_000_000_000 }
-  private static var longestPause: Int64 { 600_000_000_000 }
 }
