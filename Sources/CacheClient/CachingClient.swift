@@ -139,7 +139,8 @@ public final class CachingClient: Sendable {
   private func decoded(
     _ response: ClientResponse, asked request: HTTPRequest, _ options: FetchOptions
   ) -> ClientResponse {
-    ContentDecoding.decode(response, asked: request, options) { [cache, store] info in
+    if !options.decodesContent { return response }
+    return ContentDecoding.decode(response, asked: request, options) { [cache, store] info in
       // The server has sent it so. The next request fetches it again.
       cache.removeFromMemory(info.key, variant: info.variant)
       guard store.info(for: info.key, variant: info.variant)?.created == info.created else {

@@ -91,10 +91,10 @@ extension Exchange {
 
   /// Passes the answer to the library.
   func send(_ answer: ProxyAnswer) -> Int? {
-    let (note, reversed, isRequestChunked) = state.withLock { state in
+    let (headRoom, isHead, isRequestChunked) = state.withLock { state in
       state.phase = .sending
       state.note.take(answer)
-      return (state.note, state.reversed, state.upload.isChunked)
+      return (state.note.headRoom, state.note.isHead, state.upload.isChunked)
     }
     if case .tunnel(let server) = answer.body {
       if isEncrypted { return switchEncrypted(answer, server) }
@@ -105,28 +105,31 @@ extension Exchange {
     let closes =
       answer.head.status != 101
       && (answer.closesConnection || isRequestChunked || core.isStopping)
-    let lines = lines(of: answer, to: reversed, closes: closes)
-    if lines.count > note.headRoom, answer.source != .proxy {
+    let lines = lines(of: answer, to: state.withLock { $0.reversed }, closes: closes)
+    if lines.count > headRoom, answer.source != .proxy {
       // The library would end the connection without an answer.
       resume(state.withLock { $0.download.leave() }, with: .left)
       return send(OwnAnswers.headTooLarge())
     }
-    let content = content(of: answer, note)
+    let content = content(of: answer, isHead: isHead)
     return connection.queue(status: answer.head.status, lines: lines, content: content) ? 0 : nil
   }
 
   /// Returns the field lines of an answer.
   ///
-  /// - Parameter reversed: The request of a reverse proxy; `nil` for a forward proxy.
+  /// - Parameter reversed: The request of a reverse proxy; `nil` for a forward proxy. Most answers do
+  ///   not need it.
   func lines(
-    of answer: ProxyAnswer, to reversed: (head: RequestHead, url: NormalizedURL)?, closes: Bool
+    of answer: ProxyAnswer,
+    to reversed: @autoclosure () -> (head: RequestHead, url: NormalizedURL)?,
+    closes: Bool
   ) -> [UInt8] {
     AnswerLines.lines(
       of: answer, via: core.identity.via, closes: closes,
       rewriting: { field in
-        guard let reversed, let origin = core.router.origin, let forwarding = core.forwarding else {
-          return field
-        }
+        guard let origin = core.router.origin, let forwarding = core.forwarding,
+          let reversed = reversed()
+        else { return field }
         let address = forwarding.address(
           for: core.router.checkedAuthority(of: reversed.head), reversed.head.fields)
         return OriginReference(url: reversed.url, origin: origin, address: address)
@@ -149,9 +152,9 @@ extension Exchange {
   }
 
   /// Returns the content that is sent after the head.
-  private func content(of answer: ProxyAnswer, _ note: AnswerNote) -> ResponseContent {
+  private func content(of answer: ProxyAnswer, isHead: Bool) -> ResponseContent {
     let status = answer.head.status
-    if note.isHead || status == 304 {
+    if isHead || status == 304 {
       return .none(told: answer.head.fields.contentLength ?? answer.representationLength)
     }
     if status == 204 { return .bytes([]) }

@@ -5,17 +5,19 @@ import HTTPSemantics
 struct ProxyIdentity: Sendable, Hashable {
   /// The name. It has a random part, because several proxies may be in a row.
   let pseudonym: String
+  /// The value of a `Via` field for a message that was received over HTTP/1.1.
+  let via: String
 
   /// Creates a unique name.
   init() {
     let number = UInt64.random(in: .min ... .max)
-    pseudonym = "offlinecache-" + String(number, radix: 36)
+    self.init(pseudonym: "offlinecache-" + String(number, radix: 36))
   }
 
-  init(pseudonym: String) { self.pseudonym = pseudonym }
-
-  /// The value of a `Via` field for a message that was received over HTTP/1.1.
-  var via: String { "1.1 " + pseudonym }
+  init(pseudonym: String) {
+    self.pseudonym = pseudonym
+    via = "1.1 " + pseudonym
+  }
 
   /// Returns whether a message has passed this proxy before.
   func isLoop(_ fields: HTTPFields) -> Bool {
@@ -32,12 +34,21 @@ struct ProxyIdentity: Sendable, Hashable {
   /// Returns the request for the next server: without fields for this hop, and without fields that
   /// the transport itself writes.
   func forwarded(_ head: RequestHead, to url: NormalizedURL) -> HTTPRequest {
-    var fields = ConnectionFields.removed(from: head.fields)
-    for name in ["Host", "Content-Length", "Expect", "Trailer"] { fields.removeAll(named: name) }
-    for field in fields where ConnectionFields.isForProxies(field.name) {
-      fields.removeAll(named: field.name)
+    var fields = ConnectionFields.removed(from: head.fields).filter { field in
+      !Self.isWrittenAnew(field) && !ConnectionFields.isForProxies(field.name)
     }
     fields.append(HTTPField("Via", head.isHTTP11 ? via : "1.0 " + pseudonym))
-    return HTTPRequest(method: head.method, url: url, fields: fields)
+    return HTTPRequest(method: head.method, url: url, fields: HTTPFields(fields))
+  }
+
+  /// Returns whether the transport writes a field of its own with this name.
+  private static func isWrittenAnew(_ field: HTTPField) -> Bool {
+    switch field.name.utf8.count {
+    case 4: field.isNamed("Host")
+    case 6: field.isNamed("Expect")
+    case 7: field.isNamed("Trailer")
+    case 14: field.isNamed("Content-Length")
+    default: false
+    }
   }
 }

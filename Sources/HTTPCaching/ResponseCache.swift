@@ -8,7 +8,7 @@ package import HTTPSemantics
 /// It uses neither a network nor a clock: the caller passes the current time. It is safe to use
 /// from many threads. Its functions block as long as the store does: a few microseconds if the data
 /// is in memory or in the system's cache.
-package struct ResponseCache: Sendable {
+package final class ResponseCache: Sendable {
   /// The store.
   package let store: Store
   /// The rules.

@@ -34,13 +34,16 @@ extension CacheRules {
   ) -> HTTPFields {
     let noCache = response.facts.directives.noCache
     let hadAge = response.fields.contains("Age")
-    var served = HTTPFields(
-      response.fields.filter { field in
-        !field.isNamed("Age") && (validated || !noCache.names(field.name)) && !isForOneUser(field)
-      })
+    var served: [HTTPField] = []
+    served.reserveCapacity(response.fields.count + 1)
+    for field in response.fields
+    where !field.isNamed("Age") && (validated || !noCache.names(field.name)) && !isForOneUser(field)
+    {
+      served.append(field)
+    }
     if !validated || hadAge {
       served.append(HTTPField("Age", String(currentAge(of: response, at: now))))
     }
-    return served
+    return HTTPFields(served)
   }
 }

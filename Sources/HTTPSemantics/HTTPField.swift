@@ -38,6 +38,9 @@ public struct HTTPField: Sendable, Hashable, CustomStringConvertible {
 
   /// Returns whether a text is a `token` (RFC 9110, section 5.6.2). Names and methods are tokens.
   public static func isToken(_ text: String) -> Bool {
-    !text.isEmpty && text.utf8.allSatisfy(ASCII.isTokenByte)
+    text.withUTF8Span { bytes in
+      for index in bytes.indices where !ASCII.isTokenByte(bytes[index]) { return false }
+      return !bytes.isEmpty
+    }
   }
 }
