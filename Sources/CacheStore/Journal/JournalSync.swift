@@ -4,7 +4,7 @@ internal import Synchronization
 /// Group commit: one sync of the journal for all threads that wait for it.
 ///
 /// The first thread syncs. Threads that come meanwhile wait, and then one of them syncs for all of
-/// them.
+/// them. Before that, it may wait for those that the last sync has released (`SyncGathering`).
 final class JournalSync: Sendable {
   private struct State {
     /// The position up to which each segment is on disk.
@@ -12,9 +12,28 @@ final class JournalSync: Sendable {
     var isSyncing = false
     /// The segments whose sync failed. No more records in them may be promised.
     var failed: [UInt32: SystemError] = [:]
+    /// The records whose threads wait.
+    var waiting: [Place] = []
+    var gathering = SyncGathering()
+    /// The number of threads for which the one that syncs waits; 0 if it does not.
+    var wanted = 0
+
+    /// Returns whether a record is on disk; `nil` if it has to be synced, the error if it cannot be.
+    func outcome(of place: Place) -> Result<Turn, SystemError>? {
+      if let synced = synced[place.segment], synced >= place.end { return .success(.done) }
+      return failed[place.segment].map { .failure($0) }
+    }
+  }
+
+  /// The end of a record.
+  private struct Place: Equatable {
+    let segment: UInt32
+    let end: Int64
   }
 
   private let state = Monitor(State())
+  /// Whether all threads have come for which the one that syncs waits.
+  private let isGathered = Monitor(false)
   /// Whether a sync has failed, so that the journal has to be written anew before the next record
   /// is promised.
   let needsRenewal = Atomic<Bool>(false)
@@ -23,6 +42,9 @@ final class JournalSync: Sendable {
 
   /// The oldest segment whose sync has failed, or 0.
   var oldestFailed: UInt32 { state.wait { $0.failed.keys.min() ?? 0 } }
+
+  /// The number of threads that wait.
+  var waitingCount: Int { state.wait { $0.waiting.count } }
 
   /// Waits until everything up to `place` is on disk.
   ///
@@ -39,15 +61,9 @@ final class JournalSync: Sendable {
     in directory: borrowing Descriptor, _ fileSystem: any FileSystem
   ) throws(SystemError) {
     let number = place.segment.number
-    let turn: Result<Turn, SystemError> = state.wait { state in
-      if let synced = state.synced[number], synced >= place.end { return .success(.done) }
-      if let error = state.failed[number] { return .failure(error) }
-      if state.isSyncing { return nil }
-      state.isSyncing = true
-      return .success(state.synced[number] == nil ? .syncFirst : .sync)
-    }
-    let mine = try turn.get()
+    let mine = try turn(at: Place(segment: number, end: place.end))
     if mine == .done { return }
+    let start = monotonicNanoseconds()
     var outcome: Result<Int64, SystemError> = .success(0)
     if mine == .syncFirst {
       let older = segments().filter { $0.number < number }
@@ -59,6 +75,8 @@ final class JournalSync: Sendable {
     }
     state.change { state in
       state.isSyncing = false
+      state.gathering.end(
+        waiting: state.waiting.count, nanoseconds: monotonicNanoseconds() - start)
       switch outcome {
       case .success(let end):
         state.synced[number] = max(state.synced[number] ?? 0, end)
@@ -66,11 +84,42 @@ final class JournalSync: Sendable {
       case .failure(let error):
         state.failed[number] = error
       }
+      let own = Place(segment: number, end: place.end)
+      state.waiting = state.waiting.filter { $0 != own && state.outcome(of: $0) == nil }
     }
     _ = try outcome.get()
   }
 
   private enum Turn { case done, sync, syncFirst }
+
+  /// Waits until a record is on disk, or this thread has to sync it.
+  private func turn(at place: Place) throws(SystemError) -> Turn {
+    let isLast = state.wait { state in
+      if state.outcome(of: place) == nil { state.waiting.append(place) }
+      return state.wanted > 0 && state.waiting.count >= state.wanted
+    }
+    if isLast { isGathered.change { $0 = true } }
+    let (turn, wish) = state.wait { state -> (Result<Turn, SystemError>, SyncGathering.Wish?)? in
+      if let outcome = state.outcome(of: place) { return (outcome, nil) }
+      if state.isSyncing { return nil }
+      state.isSyncing = true
+      let wish = state.gathering.begin(waiting: state.waiting.count)
+      state.wanted = wish?.threads ?? 0
+      return (.success(state.synced[place.segment] == nil ? .syncFirst : .sync), wish)
+    }
+    if let wish { gather(wish) }
+    return try turn.get()
+  }
+
+  /// Waits until other threads have come, but not for long.
+  private func gather(_ wish: SyncGathering.Wish) {
+    let isComplete = isGathered.wait(nanoseconds: wish.nanoseconds) { $0 ? true : nil } ?? false
+    isGathered.change { $0 = false }
+    state.wait { state in
+      state.wanted = 0
+      if !isComplete { state.gathering.missed() }
+    }
+  }
 
   /// Syncs the parts of older segments that this process has not synced, also those of other
   /// processes. A segment whose sync has failed once is left out: that error was reported, and a

@@ -30,6 +30,34 @@ import Testing
     // The next record takes the place of those bytes.
     #expect(try syncs(waitingFor: end + 4, readTo: end + 4) == 1)
     #expect(try syncs(waitingFor: end + 4, readTo: end + 4) == 0)
+    #expect(shared.waitingCount == 0)
     store.close()
+  }
+
+  @Test func `no thread counts as waiting after its record is on disk`() async throws {
+    let sandbox = StoreSandbox()
+    let store = try sandbox.open(Options(durability: .full))
+    try await withThrowingTaskGroup { group in
+      for thread in 0..<8 {
+        group.addTask {
+          for number in 0..<20 { try store.put([1], for: "\(thread)/\(number)") }
+        }
+      }
+      try await group.waitForAll()
+    }
+    #expect(store.statistics.entries == 160)
+    #expect(store.catalog.journal.sync.waitingCount == 0)
+  }
+
+  @Test func `no thread counts as waiting after a failed sync`() throws {
+    let disk = FaultyFiles()
+    let sandbox = StoreSandbox()
+    let store = try sandbox.open(Options(durability: .full, fileSystem: disk))
+    try store.put([1], for: "a")
+    disk.faults.set { $0.kind == .synchronize ? .inputOutput : nil }
+    #expect(throws: StoreError.self) { try store.put([2], for: "b") }
+    disk.faults.set(nil)
+    try store.put([3], for: "c")
+    #expect(store.catalog.journal.sync.waitingCount == 0)
   }
 }
