@@ -1,5 +1,6 @@
 public import CacheFormat
 public import CacheStore
+public import ContentCoding
 public import HTTPCaching
 public import HTTPSemantics
 
@@ -67,6 +68,8 @@ public enum NotStored: Error, Sendable, Hashable, CustomStringConvertible {
   case forbidden(NotStoredReason)
   /// The body was not read to its end, or ended too early.
   case incomplete
+  /// Its content coding is damaged, or ends too early.
+  case damaged(ContentCodingError)
   /// An unsafe request or a removal has invalidated it meanwhile (RFC 9111, section 4.4).
   case invalidated
   /// A response that was received later is stored already.
@@ -79,6 +82,7 @@ public enum NotStored: Error, Sendable, Hashable, CustomStringConvertible {
     switch self {
     case .forbidden(let reason): reason.description
     case .incomplete: "the body was not read to its end"
+    case .damaged(let error): error.description
     case .invalidated: "it was invalidated while it was received"
     case .superseded: "a newer response was stored while it was received"
     case .failed(let error): error.description

@@ -78,6 +78,8 @@ final class SharedBody: Sendable {
   private let onStored: (@Sendable (EntryInfo) -> Void)?
   /// Computes the SHA-256 of a body that machines may share.
   private let digest: Mutex<MessageDigest?>
+  /// Finds damage in coded content.
+  private let coding: Mutex<CodingCheck?>
 
   init(
     _ body: any TransportBody, plan: StoringPlan, permit: StoringPermit, store: AsyncStore,
@@ -85,6 +87,7 @@ final class SharedBody: Sendable {
     onStored: (@Sendable (EntryInfo) -> Void)? = nil
   ) {
     digest = Mutex(isDigested ? MessageDigest(.sha256) : nil)
+    coding = Mutex(CodingCheck(plan))
     self.onStored = onStored
     self.body = body
     self.permit = permit
@@ -226,6 +229,7 @@ extension SharedBody {
 
   private func keep(_ piece: [UInt8]) async {
     digest.withLock { $0?.update(piece) }
+    check(piece)
     guard let step = step(for: piece) else { return }
     do throws(StoreError) {
       try await store.perform { [self] store throws(StoreError) in
@@ -236,6 +240,15 @@ extension SharedBody {
       }
     } catch {
       fail(error)
+    }
+  }
+
+  /// Notes if a piece of coded content is damaged, or its end (`nil`) comes too early. The readers
+  /// still get it.
+  private func check(_ piece: [UInt8]?) {
+    guard let damage = coding.withLock({ $0?.damage(in: piece) }) else { return }
+    state.withLock { state in
+      if case .pending = state.storing { state.storing = .notStored(.damaged(damage)) }
     }
   }
 
@@ -272,6 +285,7 @@ extension SharedBody {
 
   /// - Parameter pending: the bytes that are kept, but not yet available to readers.
   private func commit(pending: Int = 0) async {
+    check(nil)
     guard let kept = keptWhole(pending: pending) else { return }
     defer { permit.endStoring() }
     let plan = plan.with(sha256: digest.withLock { $0.take()?.finish() })

@@ -117,12 +117,64 @@ struct ContentDecodingTests {
     }
   }
 
+  /// Raw deflate with blocks that are not compressed (RFC 1951, section 3.2.4).
+  private static func deflated(_ blocks: [[UInt8]]) -> [UInt8] {
+    blocks.indices.flatMap { index -> [UInt8] in
+      let count = UInt16(blocks[index].count)
+      let head = [count, ~count].flatMap { [UInt8(truncatingIfNeeded: $0), UInt8($0 >> 8)] }
+      return [index == blocks.count - 1 ? 1 : 0] + head + blocks[index]
+    }
+  }
+
+  @Test(arguments: [10, 40_000], [(true, true), (true, false), (false, true), (false, false)])
+  func `a damaged transfer leaves the good copy in the store`(
+    blockBytes: Int, how: (decodes: Bool, hasLength: Bool)
+  ) async throws {
+    let (decodes, hasLength) = how
+    let blocks = pieces(Array(repeating: blockBytes, count: 3))
+    let coded = { [self] (bytes: [UInt8]) in
+      var answer = self.coded("deflate", bytes, pieceBytes: 30_000)
+      if !hasLength { answer.fields.removeAll(named: "Content-Length") }
+      return answer
+    }
+    let sandbox = try ClientSandbox(coded(Self.deflated(blocks)))
+    var options = FetchOptions(decodesContent: decodes)
+    let asked = request("/a", decodes ? [] : [HTTPField("Accept-Encoding", "gzip, deflate")])
+    _ = try await sandbox.client.data(for: asked, options: options)
+    options.policy = .reload
+    var damaged = Self.deflated(blocks)
+    damaged[2 * (5 + blockBytes) + 1] ^= 1
+    for bytes in [damaged, Array(Self.deflated(blocks).dropLast())] {
+      sandbox.transport.answer(coded(bytes))
+      let response = try await sandbox.client.fetch(asked, options: options)
+      if decodes {
+        await #expect(throws: ClientError.self) {
+          while try await response.body.next() != nil {}
+        }
+      } else {
+        // The bytes are passed on as they came.
+        #expect(try await sandbox.client.wholeBody(of: response) == bytes)
+        #expect(response.body.storing.name == "damaged")
+      }
+      let stored = try await sandbox.client.data(
+        for: request(), options: FetchOptions(policy: .offline))
+      #expect(stored.bytes == Array(blocks.joined()))
+      #expect(sandbox.store.statistics.entries == 1)
+      await eventually { sandbox.staged.isEmpty }
+    }
+  }
+
   @Test func `what is found damaged in the store is fetched again`() async throws {
-    let sandbox = try ClientSandbox(coded("gzip", [1, 2, 3]))
-    _ = try await sandbox.client.data(for: request(), options: FetchOptions(decodesContent: false))
-    #expect(sandbox.store.statistics.entries == 1)
+    let sandbox = try ClientSandbox(coded("gzip", Self.gzip))
+    let result = try await sandbox.client.data(for: request())
+    guard case .stored(let info) = result.response.body.storing else {
+      Issue.record("the answer is not stored")
+      return
+    }
+    _ = try sandbox.store.put(
+      [1, 2, 3], for: info.key, variant: info.variant, metadata: info.metadata)
     #expect(await sandbox.outcome(request()).error != nil)
-    sandbox.transport.set { _ in .success(self.coded("gzip", Self.gzip)) }
+    #expect(sandbox.store.statistics.entries == 0 && sandbox.transport.requests.count == 1)
     #expect(try await sandbox.client.data(for: request()).bytes == Self.text)
   }
 

@@ -68,6 +68,7 @@ extension StoringState {
     case .stored: "stored"
     case .notStored(.forbidden): "forbidden"
     case .notStored(.incomplete): "incomplete"
+    case .notStored(.damaged): "damaged"
     case .notStored(.invalidated): "invalidated"
     case .notStored(.superseded): "superseded"
     case .notStored(.failed(let error)): "failed \(error.code.rawValue)"

@@ -1,0 +1,48 @@
+import ContentCoding
+import HTTPCaching
+
+/// Decodes a coded body while it is stored, without keeping the content: a damaged one must not
+/// replace a good one.
+struct CodingCheck: ~Copyable, Sendable {
+  /// The most bytes of content for each coded byte. One coding never exceeds 1,032; with several, a few
+  /// bytes could keep a processor busy for hours.
+  private static let maximumRatio = 1_100
+
+  /// `nil` once the content has proved too long to be checked.
+  private var decoder: ContentDecoder?
+  private var codedBytes = 0
+  private var contentBytes = 0
+
+  /// Creates a check; `nil` if the response is not coded, or cannot be decoded by itself.
+  ///
+  /// One that continues a stored beginning is not checked: the same beginning would be used for every
+  /// later request if it is the cause of the damage.
+  init?(_ plan: StoringPlan) {
+    guard plan.prefix == nil, plan.response.contentRange == nil,
+      let codings = plan.response.fields.contentCodings,
+      let decoder = ContentDecoder(codings: codings), !decoder.isIdentity
+    else { return nil }
+    self.decoder = consume decoder
+  }
+
+  /// Decodes a piece.
+  ///
+  /// - Parameter piece: the next bytes; `nil` at the end.
+  /// - Returns: the damage; `nil` if there is none, or it cannot be found.
+  mutating func damage(in piece: [UInt8]?) -> ContentCodingError? {
+    if let piece {
+      decoder?.append(piece)
+      codedBytes += piece.count
+    }
+    do throws(ContentCodingError) {
+      while let content = try decoder?.next() {
+        contentBytes += content.count
+        if contentBytes > codedBytes * Self.maximumRatio { decoder = nil }
+      }
+      if piece == nil { try decoder?.finish() }
+      return nil
+    } catch {
+      return error == .outOfMemory ? nil : error
+    }
+  }
+}
