@@ -39,7 +39,7 @@ public struct ClientError: Error, Sendable, Hashable, CustomStringConvertible {
   }
 
   /// Whether the request was cancelled, so that nothing has failed.
-  var isCancellation: Bool {
+  package var isCancellation: Bool {
     if case .transport(let error) = cause { error.code == .cancelled } else { false }
   }
 

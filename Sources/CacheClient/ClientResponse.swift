@@ -81,7 +81,7 @@ public enum NotStored: Error, Sendable, Hashable, CustomStringConvertible {
   public var description: String {
     switch self {
     case .forbidden(let reason): reason.description
-    case .incomplete: "the body was not read to its end"
+    case .incomplete: "the whole body was not received"
     case .damaged(let error): error.description
     case .invalidated: "it was invalidated while it was received"
     case .superseded: "a newer response was stored while it was received"

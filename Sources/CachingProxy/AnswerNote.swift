@@ -19,6 +19,8 @@ struct AnswerNote {
   var reason = ""
   /// Whether the body is stored, once that is known. The head was sent before.
   var storing = StoringState.pending
+  /// Why the body broke off, for `Cache-Status` and in words; `nil` if the client has left.
+  var failure: (detail: String, reason: String)?
   /// The length of a body that is sent completely or not at all, as far as that is known.
   var wholeBytes: UInt64 = 0
   /// The bytes of a tunnel from the client.
@@ -86,9 +88,14 @@ struct AnswerNote {
       status: status, bytesSent: streamedBytes + (isComplete ? wholeBytes : 0),
       bytesReceived: receivedBytes, microseconds: UInt64(nanoseconds / 1000),
       cacheStatus: cacheStatus, source: source, reason: reason, isComplete: isComplete)
+    if let failure {
+      record.cacheStatus?.detail = failure.detail
+      record.reason += "\(reason.isEmpty ? "" : "; ")\(failure.reason)"
+    }
     switch storing {
     case .stored: return record
     case .fromStore, .pending, .notStored(.forbidden): break
+    case .notStored(.incomplete) where failure != nil: break
     case .notStored(let why):
       record.reason += "\(reason.isEmpty ? "" : "; ")not stored: \(why)"
       if case .failed(let error) = why, !error.isOfEntry { record.storingFailure = error }

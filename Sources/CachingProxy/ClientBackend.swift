@@ -48,18 +48,14 @@ struct ClientBackend: ProxyBackend {
   /// Returns the answer for a failure.
   private func failure(_ error: ClientError) -> ProxyAnswer {
     var status = CacheStatus(cacheName: client.options.cacheName)
+    status.detail = error.statusDetail
     let code: Int
     switch error.cause {
-    case .notStored(let reason):
-      code = 504
-      status.detail = "not-stored: \(reason)"
+    case .notStored: code = 504
     case .transport(let failure):
       code = Self.status(of: failure.code)
       status.forward = .miss
-      status.detail = "origin-\(failure.code.rawValue)"
-    case .store, .coding, .tooManyRedirects, .tooLarge:
-      code = 500
-      status.detail = "failed"
+    case .store, .coding, .tooManyRedirects, .tooLarge: code = 500
     }
     return OwnAnswers.text(code, "\(code): \(error)", cacheStatus: status)
   }
@@ -70,6 +66,17 @@ struct ClientBackend: ProxyBackend {
     case .timeout: 504
     case .invalidRequest, .requestBodyFailed: 400
     default: 502
+    }
+  }
+}
+
+extension ClientError {
+  /// The detail of `Cache-Status`.
+  var statusDetail: String {
+    switch cause {
+    case .notStored(let reason): "not-stored: \(reason)"
+    case .transport(let failure): "origin-\(failure.code.rawValue)"
+    case .store, .coding, .tooManyRedirects, .tooLarge: "failed"
     }
   }
 }

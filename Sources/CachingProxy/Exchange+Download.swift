@@ -1,3 +1,4 @@
+import CacheClient
 import CacheSystem
 
 /// The piece of an answer's body that is being sent.
@@ -122,6 +123,7 @@ extension Exchange {
     } catch {
       source.cancel()
       noteStoring(of: source)
+      noteFailure(error)
       finishDownload(.broken)
     }
   }
@@ -131,6 +133,16 @@ extension Exchange {
   func noteStoring(of source: any AnswerPieces) {
     let storing = source.storing
     state.withLock { $0.note.storing = storing }
+  }
+
+  /// Notes why the body broke off. The head, which does not say so, was sent before.
+  func noteFailure(_ error: any Error) {
+    guard let error = error as? ClientError, !error.isCancellation else { return }
+    let reason =
+      if case .transport(let cause) = error.cause { "the origin has failed: \(cause.cause)" } else {
+        "\(error)"
+      }
+    state.withLock { $0.note.failure = (error.statusDetail, reason) }
   }
 
   private func finishDownload(_ end: DownloadState.End) {

@@ -104,6 +104,7 @@ extension Exchange {
       isWhole = length == nil || isWhole
     } catch {
       // After a complete answer, the origin does not need the rest of the request.
+      if !isWhole { noteFailure(error) }
     }
     noteStoring(of: source)
     if isWhole { await endEarly(early) } else { source.cancel() }

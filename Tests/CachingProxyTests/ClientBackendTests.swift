@@ -34,7 +34,8 @@ private func withProxy<Result: Sendable>(
 
 private func withProxy<Result: Sendable>(
   _ origin: LoopbackOrigin, _ store: Store, isOffline: Bool = false,
-  role: CacheRules.Role = .privateCache, _ body: (UInt16) async throws -> Result
+  role: CacheRules.Role = .privateCache, observers: [any ProxyObserver] = [],
+  _ body: (UInt16) async throws -> Result
 ) async throws -> Result {
   let setup = NetworkSetup(connectionsPerHost: 0, proxy: .none, usesHTTP2: false)
   var options = ClientOptions(rules: CacheRules(role: role))
@@ -44,7 +45,7 @@ private func withProxy<Result: Sendable>(
     client: client,
     options: ProxyOptions(
       listen: ListenAddress(host: "127.0.0.1", port: 0), origin: try NormalizedURL(origin.base),
-      hosts: ["x", "y"], isOffline: isOffline))
+      hosts: ["x", "y"], isOffline: isOffline), observers: observers)
   let address = try server.start()
   do {
     let result = try await body(address.port)
@@ -233,6 +234,32 @@ private func get(_ port: UInt16, _ target: String = "/", _ fields: String = "") 
       #expect(only.body.contains("nothing is stored for it"))
       #expect(try await get(port, "/stored").body == "ok")
     }
+  }
+
+  @Test(
+    arguments: ["max-age=60", "no-store"], ["Content-Length: 99", "Transfer-Encoding: chunked"])
+  func `says in the log that it was the origin that broke off`(
+    directive: String, framing: String
+  ) async throws {
+    let origin = try makeOrigin { _, connection in
+      connection.send(
+        "HTTP/1.1 200 OK\r\nCache-Control: \(directive)\r\n\(framing)\r\n\r\n5\r\nhello\r\n")
+    }
+    let folder = TemporaryFolder()
+    let store = try Store(at: folder.path)
+    defer { store.close() }
+    let recorder = Recorder()
+    let reading = try await withProxy(origin, store, observers: [recorder]) { port in
+      try await exchange(port, "GET / HTTP/1.1\r\nHost: x\r\n\r\n", untilClosed: true)
+    }
+    #expect(reading.status == 200 && reading.end != .open)
+    let record = try await recorder.records(count: 1)[0]
+    #expect(!record.isComplete)
+    #expect(
+      record.cacheStatus?.description
+        == "OfflineCache; fwd=uri-miss; detail=\"origin-truncatedBody\"")
+    #expect(
+      record.reason == "nothing is stored for it; the origin has failed: the body ended too early")
   }
 
   @Test func `offline answers from the store alone`() async throws {
