@@ -233,6 +233,17 @@ void ocmhd_notice_end(struct MHD_Connection *connection) {
 #endif
 }
 
+int ocmhd_client_end(struct MHD_Connection *connection) {
+#ifdef __linux__
+  struct pollfd item = {.fd = ocmhd_socket(connection), .events = POLLRDHUP};
+  if (poll(&item, 1, 0) <= 0) return 0;
+  return item.revents & (POLLERR | POLLHUP | POLLNVAL) ? 2 : 1;
+#else
+  (void)connection;
+  return 0;
+#endif
+}
+
 void *ocmhd_connection_state(struct MHD_Connection *connection) {
   const union MHD_ConnectionInfo *info =
       MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);

@@ -71,6 +71,24 @@ struct ClientConnection: @unchecked Sendable {
     unsafe ocmhd_notice_end(pointer)
   }
 
+  /// What the system knows about the end of a client.
+  enum ClientEnd {
+    case none
+    /// It has finished sending, or has left.
+    case finished
+    /// It has left.
+    case gone
+  }
+
+  /// What is known about the end of the client.
+  var end: ClientEnd {
+    switch unsafe ocmhd_client_end(pointer) {
+    case 0: .none
+    case 1: .finished
+    default: .gone
+    }
+  }
+
   /// Tells the client that nothing more is sent. Data from the client is still read.
   func finishSending() { shutdown(socket, Int32(SHUT_WR)) }
 

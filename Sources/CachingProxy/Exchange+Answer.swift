@@ -202,6 +202,31 @@ extension Exchange {
     if isTunnel { core.tunnelEnded(record) } else { core.finish(record) }
   }
 
+  /// Ends the exchange if its client has left while it waits for the answer.
+  ///
+  /// A client that has only finished sending still waits, and differs from one that has left only when
+  /// something is sent to it: then the system of one that has left reports an error. So it gets a `100`,
+  /// which clients skip (RFC 9110, section 15.2.1).
+  func noticeLeaving() {
+    let isGone = state.withLock { state in
+      guard state.isSuspended, case .waiting = state.phase, state.answer == nil else {
+        return false
+      }
+      switch connection.end {
+      case .none: return false
+      case .gone: return true
+      case .finished:
+        if state.note.isHTTP11, !state.isProbed {
+          state.isProbed = true
+          let probe = Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)
+          unsafe InterimAnswer.write(probe, to: connection.socket, connection.session)
+        }
+        return false
+      }
+    }
+    if isGone { abort() }
+  }
+
   /// Ends the exchange as soon as the library allows it.
   func abort() {
     let (task, reader, writer) = state.withLock {

@@ -34,6 +34,8 @@ final class Exchange: Sendable {
   struct State {
     var phase = Phase.new
     var isSuspended = false
+    /// Whether something was sent to a client that may have left, to find that out.
+    var isProbed = false
     /// Whether the exchange must not wait any more, because the server is stopping.
     var isAborted = false
     /// Whether the request has ended. The connection is not used after that.

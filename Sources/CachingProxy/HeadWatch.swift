@@ -1,7 +1,8 @@
 import CacheSystem
 
 /// Ends connections on which the head of a request does not come in time: after their beginning, with
-/// the handshake of TLS, and after the end of each answer.
+/// the handshake of TLS, and after the end of each answer. Also lets the exchanges notice clients that
+/// have left.
 ///
 /// libmicrohttpd 0.9.75 limits only the time between two bytes, and must not do even that during a
 /// handshake (``ServerDaemon``).
@@ -23,10 +24,11 @@ final class HeadWatch: Sendable {
   private let patience: Duration
 
   /// Starts the thread; returns `nil` if the system cannot.
-  init?(patience: Duration) {
+  init?(patience: Duration, _ exchanges: ExchangeRegistry) {
     self.patience = patience
     let started: Void? = try? startThread { [state] in
       while !Self.look(state, patience) {
+        exchanges.noticeLeaving()
         _ = state.wait(nanoseconds: 1_000_000_000) { $0.isStopping ? () : nil }
       }
     }

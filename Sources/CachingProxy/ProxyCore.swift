@@ -40,7 +40,7 @@ final class ProxyCore: Sendable {
       router.origin == nil
       ? nil : ClientForwarding(trustsClients: trustsForwarded, scheme: scheme)
     isEncrypted = scheme == .https
-    watch = HeadWatch(patience: patience)
+    watch = HeadWatch(patience: patience, exchanges)
     self.pages = pages
     self.observers = observers
     self.clock = clock
@@ -128,6 +128,11 @@ final class ExchangeRegistry: Sendable {
   /// Removes an exchange that has ended.
   func remove(_ exchange: Exchange) {
     _ = state.withLock { $0.exchanges.removeValue(forKey: ObjectIdentifier(exchange)) }
+  }
+
+  /// Ends the exchanges whose clients have left.
+  func noticeLeaving() {
+    for exchange in state.withLock({ Array($0.exchanges.values) }) { exchange.noticeLeaving() }
   }
 
   /// Accepts no more exchanges, and ends the present ones.

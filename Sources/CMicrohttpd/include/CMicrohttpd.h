@@ -75,6 +75,9 @@ int ocmhd_socket(struct MHD_Connection *connection);
 /// after bytes have been read: the library is notified of bytes and of their end at the same time,
 /// only once, and does not read up to the end.
 void ocmhd_notice_end(struct MHD_Connection *connection);
+/// Returns 0 if the client may send more (always, on systems that cannot tell), 1 if it has finished
+/// sending or has left, 2 if it has left.
+int ocmhd_client_end(struct MHD_Connection *connection);
 /// Returns the pointer that `connected` returned, or NULL.
 void *ocmhd_connection_state(struct MHD_Connection *connection);
 /// Writes the numeric address of the client with a NUL, or "" if there is none.
