@@ -106,13 +106,31 @@ extension Exchange {
       answer.head.status != 101
       && (answer.closesConnection || isRequestChunked || core.isStopping)
     let lines = lines(of: answer, to: state.withLock { $0.reversed }, closes: closes)
-    if lines.count > headRoom, answer.source != .proxy {
+    if lines.count > headRoom {
       // The library would end the connection without an answer.
-      resume(state.withLock { $0.download.leave() }, with: .left)
-      return send(OwnAnswers.headTooLarge())
+      if headRoom < 0, case .bytes(let bytes) = answer.body {
+        return sendItself(answer.head.status, lines, bytes)
+      }
+      if answer.source != .proxy {
+        resume(state.withLock { $0.download.leave() }, with: .left)
+        return send(OwnAnswers.headTooLarge())
+      }
     }
     let content = content(of: answer, isHead: isHead)
     return connection.queue(status: answer.head.status, lines: lines, content: content) ? 0 : nil
+  }
+
+  /// Writes a refusal for which the head of its request has left no memory, and ends the connection.
+  private func sendItself(_ status: Int, _ lines: [UInt8], _ body: [UInt8]) -> Int? {
+    let head = state.withLock { state in
+      var early = EarlyAnswer(
+        length: UInt64(body.count), isHTTP11: state.note.isHTTP11, isRequestChunked: false)
+      early.isComplete = true
+      state.early = early
+      return early.head(status: status, lines: lines) + (state.note.isHead ? [] : body)
+    }
+    unsafe InterimAnswer.write(head, to: connection.socket, connection.session)
+    return nil
   }
 
   /// Returns the field lines of an answer.

@@ -159,6 +159,24 @@ private let secret = "GET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n"
     }
   }
 
+  @Test(arguments: ["GET", "HEAD"])
+  func `that leaves no memory for an answer is refused`(method: String) async throws {
+    let recorder = Recorder()
+    try await withServer(ScriptedBackend(), observers: [recorder]) { port, _ in
+      let rest = "\(method) / HTTP/1.1\r\nHost: x\r\nA: \r\n\r\n".utf8.count
+      for room in stride(from: 8, through: 600, by: 8) {
+        let value = String(repeating: "a", count: ServerDaemon.connectionMemory - room - rest)
+        let reading = try await exchange(
+          port, "\(method) / HTTP/1.1\r\nHost: x\r\nA: \(value)\r\n\r\n", untilClosed: true)
+        #expect(reading.status == 431, "\(room)")
+        #expect(reading.body.isEmpty == (method == "HEAD"), "\(room)")
+      }
+    }
+    let records = try await recorder.records(count: 75)
+    // The library itself refuses the longest, and then ends the connection.
+    #expect(records.allSatisfy { $0.status == 431 } && records.count(where: \.isComplete) > 50)
+  }
+
   @Test func `with many fields passes`() async throws {
     let backend = ScriptedBackend(stored: { .text("\($0.fields.count)") })
     let reading = try await withServer(backend) { port, _ in
