@@ -133,6 +133,7 @@ final class Exchange: Sendable {
 
   /// Reads the head and determines who answers.
   private func begin(_ read: () throws(RequestRefusal) -> RequestHead) -> Int? {
+    var readable: RequestHead?
     do throws(RequestRefusal) {
       let head = try read()
       let room = state.withLock { state in
@@ -144,6 +145,7 @@ final class Exchange: Sendable {
           431,
           "the fields of the request are too large; send fewer or shorter ones, or clear cookies")
       }
+      readable = head
       let route =
         if let intercepted { TargetRouter.Route.forward(try intercepted.url(of: head)) } else {
           try core.router.route(head)
@@ -151,7 +153,8 @@ final class Exchange: Sendable {
       return begin(head, route)
     } catch {
       state.withLock { $0.note.url = TargetText.withoutCredentials(target) }
-      return send(OwnAnswers.refusal(error))
+      let answer = OwnAnswers.refusal(error)
+      return readable.map { begin($0, answer) } ?? send(answer)
     }
   }
 
@@ -177,7 +180,8 @@ final class Exchange: Sendable {
     }
   }
 
-  /// Sends an answer of the proxy, once the body has been received, if there is one.
+  /// Sends an answer of the proxy, once the body has been received, if there is one: many clients read
+  /// only when they have sent all. One that is still sending after a while gets it then.
   private func begin(_ head: RequestHead, _ answer: ProxyAnswer) -> Int? {
     if head.expectsContinue { return send(answer) }
     state.withLock { state in
@@ -186,7 +190,10 @@ final class Exchange: Sendable {
       // library treats it as a refusal to read the body. The call at the end of the request follows
       // at once.
       state.phase = head.hasBody ? .dropping(answer) : .waiting
+      state.upload.isChunked = head.framing == .chunked
+      state.upload.isClosed = true
     }
+    if head.hasBody { Task { [weak self] in await self?.answerLate() } }
     return 0
   }
 

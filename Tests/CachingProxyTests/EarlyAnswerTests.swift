@@ -115,6 +115,25 @@ struct EarlyAnswerTests {
     }
   }
 
+  @Test(arguments: ["Content-Length: 1000000", "Transfer-Encoding: chunked"], [true, false])
+  func `of the proxy reaches a client that reads after its upload, or pauses`(
+    framing: String, pauses: Bool
+  ) async throws {
+    let body = String(repeating: "x", count: 1_000_000)
+    let isChunked = framing.hasSuffix("chunked")
+    let (isSent, reading) = try await withServer(ScriptedBackend()) { port, _ in
+      try await onThread {
+        let client = try RawClient(port: port)
+        client.send("POST / HTTP/1.1\r\nHost: other\r\n\(framing)\r\n\r\n")
+        if pauses { return (true, client.read(until: ".\n")) }
+        let isSent = client.send(isChunked ? "f4240\r\n\(body)\r\n0\r\n\r\n" : body)
+        client.finishSending()
+        return (isSent, client.read())
+      }
+    }
+    #expect(isSent && reading.status == 421 && reading.end == (pauses ? .open : .closed))
+  }
+
   @Test(arguments: [(true, "too large"), (false, "too large"), (true, ""), (false, "")])
   func `that refuses reaches a client that pauses`(isStreamed: Bool, text: String) async throws {
     let bytes = Array(text.utf8)
