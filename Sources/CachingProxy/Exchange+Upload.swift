@@ -10,6 +10,8 @@ struct UploadState {
   var byteCount = 0
   /// Whether the body is chunked.
   var isChunked = false
+  /// The number of bytes that the client has not sent yet; `nil` if it is unknown.
+  var missing: UInt64?
   /// Whether the client waits for `100 Continue` before it sends the body.
   var awaitsContinue = false
   /// Whether some of the body has been received.
@@ -50,6 +52,10 @@ final class UploadSource: RequestBodySource {
 
 extension Exchange {
   /// Accepts a piece of the body, unless enough bytes are waiting.
+  ///
+  /// The last piece is always accepted, even before the origin has asked for the body: after the
+  /// connection was suspended, libmicrohttpd would read on, see that a client has finished sending, and
+  /// end the connection. Of a chunked body, the last piece is not known.
   func take(_ data: UnsafeRawBufferPointer) -> Int {
     let writer = state.withLock { state in
       state.upload.hasBegun = true
@@ -58,13 +64,15 @@ extension Exchange {
     resume(writer, with: .early)
     let (count, reader) = state.withLock { state -> (Int, CheckedContinuation<Void, Never>?) in
       guard !state.upload.isClosed else { return (data.count, nil) }
-      guard state.upload.byteCount < UploadState.capacity else {
+      let missing = state.upload.missing.map { $0 - min($0, UInt64(data.count)) }
+      guard missing == 0 || state.upload.byteCount < UploadState.capacity else {
         suspend(&state)
         return (0, nil)
       }
       // Safety: the bytes of the library are copied.
       state.upload.pieces.append(unsafe Array(data))
       state.upload.byteCount += data.count
+      state.upload.missing = missing
       return (data.count, state.upload.reader.take())
     }
     resume(reader)
@@ -79,7 +87,8 @@ extension Exchange {
       return state.upload.reader.take()
     }
     resume(reader)
-    return state.withLock { $0.early == nil } ? sendOrWait() : endOrWait()
+    // As in `answer`, it is not suspended in the call that completes the request.
+    return state.withLock { $0.early == nil } ? 0 : endOrWait()
   }
 
   /// Returns the next received bytes, or `nil` after the last ones.

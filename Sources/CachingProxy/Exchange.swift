@@ -15,8 +15,8 @@ final class Exchange: Sendable {
   enum Phase {
     /// The head has been received.
     case new
-    /// The origin has been asked, and has not asked for the body yet.
-    case startingUpload(RequestHead)
+    /// The client waits for `100 Continue`, and the origin has not asked for the body yet.
+    case startingUpload
     /// The body is being received.
     case uploading
     /// The body is being received, but not needed; the answer is sent after it.
@@ -113,7 +113,7 @@ final class Exchange: Sendable {
       return begin { () throws(RequestRefusal) in
         unsafe try connection.head(target: target, at: place, method: method, version: version)
       }
-    case .startingUpload(let head): return afterStart(head)
+    case .startingUpload: return afterStart()
     case .uploading:
       if let data = unsafe data { return unsafe take(data) }
       return endUpload()
@@ -225,22 +225,20 @@ final class Exchange: Sendable {
     if case .length(let count) = head.framing { length = count }
     state.withLock { state in
       state.upload.isChunked = head.framing == .chunked
+      state.upload.missing = length
       state.upload.awaitsContinue = head.expectsContinue
-      state.phase = .startingUpload(head)
+      state.phase = head.expectsContinue ? .startingUpload : .uploading
     }
     fetch(request, .stream(length: length, UploadSource(self)))
-    return afterStart(head)
+    return head.expectsContinue ? afterStart() : 0
   }
 
   /// Receives the body once the origin asks for it, or sends the answer if there is one without the
-  /// body.
-  private func afterStart(_ head: RequestHead) -> Int? {
+  /// body, which a client that waits for `100 Continue` need not send then.
+  private func afterStart() -> Int? {
     let early: ProxyAnswer? = state.withLock { state in
-      if let answer = state.answer, state.upload.isClosed, state.early == nil {
-        // A client that waits for `100 Continue` need not send its body.
-        if head.expectsContinue { return answer }
-        state.phase = .dropping(answer)
-      } else if state.upload.isWanted || state.answer != nil {
+      if let answer = state.answer, state.upload.isClosed, state.early == nil { return answer }
+      if state.upload.isWanted || state.answer != nil {
         state.phase = .uploading
       } else {
         suspend(&state)

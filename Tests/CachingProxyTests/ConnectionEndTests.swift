@@ -103,15 +103,22 @@ import Testing
     #expect(end != .open)
   }
 
-  @Test(arguments: [
-    "GET / HTTP/1.1\r\nHost: HOST\r\n\r\n", "GET / HTTP/1.0\r\n\r\n",
-  ])
+  @Test(
+    arguments: [
+      "GET / HTTP/1.1\r\nHost: HOST\r\n\r\n", "GET / HTTP/1.0\r\n\r\n",
+      "POST / HTTP/1.1\r\nHost: HOST\r\nContent-Length: 3\r\n\r\nabc",
+      "POST / HTTP/1.1\r\nHost: HOST\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
+      "POST / HTTP/1.1\r\nHost: HOST\r\nContent-Length: 300000\r\n\r\n"
+        + String(repeating: "a", count: 300_000),
+    ], [true, false])
   func `of a client that has sent all of its request does not cost it the answer`(
-    text: String
+    text: String, takesBodyFirst: Bool
   ) async throws {
     let (goes, going) = AsyncStream.makeStream(of: Void.self)
-    let backend = ScriptedBackend(answering: { _, _, _ in
+    let backend = ScriptedBackend(answering: { _, body, _ in
+      if takesBodyFirst { _ = await body.bytes() }
       for await _ in goes { break }
+      _ = await body.bytes()
       return .text("answer")
     })
     let reading = try await withOneThread(backend) { port in
