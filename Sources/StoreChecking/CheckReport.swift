@@ -45,7 +45,8 @@ public struct CheckReport: Sendable, Hashable {
   /// The number of findings that are still wrong.
   public var left: Int { findings.left }
   /// The number of entries that the repairs took out of the store, because nothing could restore
-  /// them. What was left of them is in the quarantine.
+  /// them, or would take (``CheckOptions/forecastsLosses``). What was left of them is in the
+  /// quarantine.
   public var lostEntries: Int { findings.lostEntries }
 }
 
@@ -67,7 +68,12 @@ extension [FindingKind: CheckReport.Count] {
   /// Counts a finding.
   package mutating func add(_ finding: Finding) {
     self[finding.kind, default: .init()].found += 1
-    if finding.outcome == .repaired { addRepair(of: finding) }
+    if finding.outcome == .repaired {
+      addRepair(of: finding)
+    } else {
+      // A forecast.
+      self[finding.kind]?.lostEntries += finding.lostEntries
+    }
   }
 
   /// Counts the repair of a finding that was counted before.

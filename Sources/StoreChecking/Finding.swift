@@ -21,7 +21,7 @@ public struct Finding: Sendable, Hashable {
   /// The outcome of a repair.
   public var outcome: Outcome
   /// The number of entries that the repair took out of the store, because nothing could restore
-  /// them. Variants of a key may have one body.
+  /// them, or would take (``CheckOptions/forecastsLosses``). Variants of a key may have one body.
   public var lostEntries: Int
 
   /// Creates a finding.

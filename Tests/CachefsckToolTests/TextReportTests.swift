@@ -74,6 +74,12 @@ import Testing
       dry.contains(
         "s: 2 findings, 1 would be repaired, 1 left (deep check, repair safe, dry run)"))
     #expect(dry.contains("tag-wrong   note          1           1     0"))
+    var lost = finding(.bodyWrong, "d")
+    lost.lostEntries = 2
+    let all = try self.lines(["--repair", "all", "--dry-run", "s"], [finding(.bodyWrong), lost])
+    #expect(all.contains("  entries/3f/a: a detail: would be repaired"))
+    #expect(all.contains("  d: a detail: 2 entries would be lost"))
+    #expect(all.contains { $0.hasPrefix("2 entries would be lost: nothing could restore them.") })
   }
 
   @Test(

@@ -28,10 +28,12 @@ struct Advice {
     var lines: [String] = []
     let lost = verdict.tally.lostEntries
     if lost > 0 {
+      let (entries, them) = lost == 1 ? ("1 entry", "it") : ("\(lost) entries", "them")
+      let were = verdict.request.isDryRun ? "would be" : lost == 1 ? "was" : "were"
       lines.append(
-        "\(lost) \(lost == 1 ? "entry was" : "entries were") lost: nothing could restore "
-          + "\(lost == 1 ? "it" : "them"). What was left is in the folder 'quarantine' of the store."
-      )
+        "\(entries) \(were) lost: nothing could restore \(them). What is left of \(them) "
+          + (verdict.request.isDryRun ? "would be moved to" : "is in")
+          + " the folder 'quarantine' of the store.")
     }
     if owner > 0 {
       lines.append(

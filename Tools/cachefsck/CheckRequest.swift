@@ -37,6 +37,8 @@ struct CheckRequest: Sendable {
     isResumed = invocation[options.resume]
   }
 
+  /// Whether the tool says which entries a repair would lose.
+  var forecastsLosses: Bool { isDryRun && repair == .all }
   /// The level of the repair that is carried out; `nil` with `--dry-run`.
   var effectiveRepair: RepairLevel? { isDryRun ? nil : repair }
 }

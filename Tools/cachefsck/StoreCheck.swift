@@ -28,9 +28,10 @@ struct StoreCheck {
     let clock = SystemClock()
     let point = resumePoint(path)
     let earlier = point.flatMap { earlierState($0, path, clock.now()) }
-    let options = CheckOptions(
+    var options = CheckOptions(
       depth: request.depth, repair: request.effectiveRepair, jobs: request.jobs,
       skippedShards: earlier?.shards ?? [])
+    options.forecastsLosses = request.forecastsLosses
     let checker = StoreChecker(at: path, options: options)
     let line = ProgressLine(total: nil, isEnabled: request.showsProgress ?? Terminal.isTerminal(2))
     let json = request.isJSON ? JSONReport(argument, request) : nil

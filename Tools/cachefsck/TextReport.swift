@@ -68,6 +68,9 @@ struct TextReport {
       case 1: line += ": the entry is lost"
       default: line += ": \(finding.lostEntries) entries are lost"
       }
+    case .left where finding.lostEntries > 0:
+      line += finding.lostEntries == 1 ? ": the entry" : ": \(finding.lostEntries) entries"
+      line += " would be lost"
     case .failed(let cause): line += ": not repaired: \(terminalSafe(cause))"
     case .left:
       guard let level = verdict.request.repair else { break }

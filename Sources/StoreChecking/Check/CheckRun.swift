@@ -351,7 +351,9 @@ final class CheckRun: Sendable {
         .bodyWrong, path: Array("journal/".utf8) + Layout.segment(slot.segment).bytes,
         name: Layout.segment(slot.segment), variant: slot.variant, key: key,
         "byte \(slot.offset): the body is not what was stored")
-      guard let mender else { return reporter.tell(suspicion.finding()) }
+      guard let mender else {
+        return reporter.tell(suspicion.finding(lostEntries: options.forecastsLosses ? 1 : 0))
+      }
       let attempt = mender.mendLogged(slot, suspicion)
       reporter.tell(
         suspicion.finding(

@@ -162,7 +162,7 @@ final class ShardCheck {
       } catch  where error == .notFound || error.isWrongKind {
         // A shard is made before the record of its first entry, and is never removed. So the
         // entries in the index lack their directory.
-        findings = Examination.examine(absent, run.context).map { $0.finding() }
+        findings = forecast(Examination.examine(absent, run.context), of: absent)
       } catch {
         throw CheckError(error, path: "\(run.path)/entries/\(Layout.shard(number).text)")
       }
@@ -176,9 +176,20 @@ final class ShardCheck {
   private func look(_ hash: KeyHash, in shard: borrowing Shard) -> [Finding] {
     let scene = read(hash, in: shard)
     let suspicions = Examination.examine(scene, run.context)
-    guard let mender = run.mender, !suspicions.isEmpty, !store.isOutdated(shard.entries)
-    else { return suspicions.map { $0.finding() } }
-    return mend(suspicions, scene, mender, in: shard)
+    guard !suspicions.isEmpty, !store.isOutdated(shard.entries) else {
+      return suspicions.map { $0.finding() }
+    }
+    if let mender = run.mender { return mend(suspicions, scene, mender, in: shard) }
+    return forecast(suspicions, of: scene)
+  }
+
+  /// Returns findings that are not repaired, with what a repair would lose if that is asked for.
+  private func forecast(_ suspicions: [Suspicion], of scene: KeyScene) -> [Finding] {
+    var lost: [Slot] = []
+    if run.options.forecastsLosses, let engine = store.engine {
+      lost = RepairForecast(store: engine).losses(suspicions, of: scene)
+    }
+    return suspicions.map { $0.finding(lostEntries: Self.take($0, from: &lost)) }
   }
 
   /// Repairs a key, examines it again, and repeats this as long as it shows new suspicions.
@@ -208,15 +219,18 @@ final class ShardCheck {
     }
     return all.map { suspicion, attempt in
       let outcome = outcome(attempt, isLeft: left.contains { $0.isSame(as: suspicion) })
-      guard outcome == .repaired, suspicion.kind.facts.losesData,
-        let slot = lost.first(where: { $0.variant == suspicion.variant })
-      else { return suspicion.finding(outcome) }
-      let count = lost.count
-      // A body of several variants has one finding.
-      let isOfBody = suspicion.name?.bytes == Layout.body(slot.digest).bytes
-      lost.removeAll { $0.variant == slot.variant || isOfBody && $0.digest == slot.digest }
-      return suspicion.finding(outcome, lostEntries: count - lost.count)
+      guard outcome == .repaired else { return suspicion.finding(outcome) }
+      return suspicion.finding(outcome, lostEntries: Self.take(suspicion, from: &lost))
     }
+  }
+
+  /// Removes the lost entries that a suspicion is about from a list, and returns their number: variants may
+  /// have one body, which has one finding.
+  private static func take(_ suspicion: Suspicion, from lost: inout [Slot]) -> Int {
+    guard suspicion.kind.facts.losesData else { return 0 }
+    let count = lost.count
+    lost.removeAll { suspicion.isAbout($0) }
+    return count - lost.count
   }
 
   /// Reads a key and its present index entries, while no process can change it.

@@ -1,3 +1,4 @@
+internal import CacheStore
 internal import CacheSystem
 
 /// Something that looks wrong. It becomes a finding if it still looks wrong with the lock held that
@@ -32,6 +33,11 @@ struct Suspicion: Sendable {
     Finding(
       kind, path: path, key: key, detail: detail, outcome: outcome,
       lostEntries: lostEntries)
+  }
+
+  /// Returns whether it is about an entry, or about a body that the entry shares with other variants.
+  func isAbout(_ slot: Slot) -> Bool {
+    variant == slot.variant || name?.bytes == Layout.body(slot.digest).bytes
   }
 
   /// Returns whether both have the same kind and path.

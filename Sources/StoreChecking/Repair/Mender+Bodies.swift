@@ -5,7 +5,7 @@ internal import CacheSystem
 // Repairs of bodies.
 extension Mender {
   /// The most entries whose body file is tried for a damaged body.
-  private static var maximumSharers: Int { 1024 }
+  static var maximumSharers: Int { 1024 }
 
   /// Repairs a missing or damaged body: recovers it, or sets its entries aside. A safe repair does
   /// only the first.

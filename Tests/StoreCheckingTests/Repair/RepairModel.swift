@@ -64,6 +64,15 @@ extension CheckSandbox {
     return model
   }
 
+  /// Checks, and finds out what a repair would lose.
+  func forecast(_ depth: CheckDepth) throws -> Checked {
+    let listener = Listener()
+    var options = CheckOptions(depth: depth, jobs: 1)
+    options.forecastsLosses = true
+    let report = try StoreChecker(at: root, options: options).run(listener)
+    return Checked(report: report, findings: listener.findings, progress: listener.progress)
+  }
+
   /// Checks and repairs.
   func repair(
     _ level: RepairLevel = .all, _ depth: CheckDepth = .deep, jobs: Int = 1,

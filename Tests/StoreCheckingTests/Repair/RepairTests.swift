@@ -297,6 +297,7 @@ private func hex(_ number: Int) -> String {
       let model = try sandbox.fillModel()
       #expect(try sandbox.check(.deep).findings == [])
       try damage.damage(sandbox)
+      let forecast = try sandbox.forecast(damage.depth)
       let repaired = try sandbox.repair(level, damage.depth)
       #expect(Set(repaired.kinds).subtracting(damage.also) == damage.kinds, "\(level)")
       let survivors = model.all.filter { !damage.lost.contains($0.key) }
@@ -307,6 +308,10 @@ private func hex(_ number: Int) -> String {
         let kept = try sandbox.kept(model)
         #expect(kept.isSuperset(of: survivors), "\(level)")
         #expect(repaired.report.lostEntries == model.all.count - kept.count, "\(level)")
+        // Entries under another name are missing where they belong.
+        if !damage.kinds.contains(.entryMisplaced) {
+          #expect(forecast.report.lostEntries == repaired.report.lostEntries)
+        }
       } else {
         #expect(!again.findings.isEmpty)
         #expect(

@@ -1,0 +1,54 @@
+internal import CacheFormat
+internal import CacheStore
+internal import CacheSystem
+
+/// Finds out what a repair of all damage would take out of the store, without writing anything.
+///
+/// It follows ``Mender``: bodies are restored from their records, or from entries that shared them.
+struct RepairForecast {
+  let store: Store
+
+  private var catalog: Catalog { store.catalog }
+
+  /// Returns the entries of a key that a repair could not restore.
+  func losses(_ suspicions: [Suspicion], of scene: KeyScene) -> [Slot] {
+    scene.slots.filter { slot in
+      let about = suspicions.filter { $0.kind.facts.losesData && $0.isAbout(slot) }
+      return !about.isEmpty && !isRestorable(slot, about.map(\.kind), scene)
+    }
+  }
+
+  private func isRestorable(_ slot: Slot, _ kinds: [FindingKind], _ scene: KeyScene) -> Bool {
+    var isMissing = kinds.contains(.entryMissing)
+    if case .missing = scene.directory { isMissing = true }
+    // If the journal has lost records, the entry may have been removed.
+    if isMissing, !catalog.isJournalWhole { return false }
+    if catalog.carriedBody(of: slot) != nil { return true }
+    if slot.isEmbedded { return false }
+    var tried: Set<UInt64> = []
+    // A body that is too long may begin with the right one.
+    if kinds.contains(.bodyLong), holdsBody(of: slot, scene.hash, cut: true, &tried) { return true }
+    return store.recovery.sharers(of: slot, most: Mender.maximumSharers).contains {
+      $0.keyHash != slot.keyHash && holdsBody(of: slot, $0.keyHash, cut: false, &tried)
+    }
+  }
+
+  /// Returns whether a key has a file with the body of an entry.
+  ///
+  /// - Parameters:
+  ///   - cut: Whether it may be longer.
+  ///   - tried: The numbers of the files that have been read already.
+  private func holdsBody(
+    of slot: Slot, _ hash: KeyHash, cut: Bool, _ tried: inout Set<UInt64>
+  ) -> Bool {
+    let (files, entries) = (store.fileSystem, catalog.entriesDirectory)
+    guard
+      let file = try? files.open(
+        Layout.bodyPath(hash, slot.digest), in: entries.directory, [.read]),
+      let status = try? files.status(of: file.raw), status.kind == .file,
+      cut || status.length == slot.length, tried.insert(status.fileNumber).inserted
+    else { return false }
+    return (try? files.holdsBody(file, slot.digest, count: slot.length, hashSeed: store.hashSeed))
+      ?? false
+  }
+}
