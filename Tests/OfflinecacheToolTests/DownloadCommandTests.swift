@@ -116,7 +116,7 @@ import ToolTesting
     #expect(result.text.hasPrefix("done "))
     #expect(try tool.read(tool.path("f/a")) == Array("hello".utf8))
     #expect(result.errors.contains("ftp://x/: the scheme is not supported"))
-    #expect(result.errors.contains("http://h/b: a name and password in a URL are not sent"))
+    #expect(result.errors.contains("http://h/b: a URL with a name or password is refused"))
     #expect(!result.errors.contains("secret"))
   }
 

@@ -248,8 +248,8 @@ import ToolTesting
     #expect(result.status == 2)
     #expect(
       result.errors.hasPrefix(
-        "offlinecache: \(origin.base)/a: a name and password in a URL are not sent; leave them out, "
-          + "and give --user NAME@HOST")
+        "offlinecache: \(origin.base)/a: a URL with a name or password is refused, because it may stay "
+          + "in the shell's history, in lists and logs; leave them out, and give --user NAME@HOST")
     )
     #expect(!(result.errors + result.text).contains("secret"))
     #expect(origin.requests.count == 1)

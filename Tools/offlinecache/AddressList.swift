@@ -38,8 +38,11 @@ enum AddressList {
   static func checkCredentials(_ address: String, _ url: NormalizedURL) throws(ToolError) {
     guard hasCredentials(address) else { return }
     throw ToolError(
-      subject: url.string, problem: "a name and password in a URL are not sent",
-      remedy: "leave them out, and give --user NAME@HOST")
+      subject: url.string,
+      problem:
+        "a URL with a name or password is refused, because it may stay in the shell's history, in "
+        + "lists and logs",
+      remedy: "leave them out, and give --user NAME@HOST, which asks for the password")
   }
 
   /// Returns whether a URL has user information in front of the host (RFC 3986, section 3.2.1).

@@ -69,6 +69,11 @@ enum BrowseCommand {
     if let text = argument.text,
       let url = try? NormalizedURL(text.contains("://") ? text : "https://\(text)")
     {
+      guard !AddressList.hasCredentials(text.contains("://") ? text : "//\(text)") else {
+        throw ToolError(
+          subject: url.string, problem: "a URL with a name or password is refused",
+          remedy: "leave them out; the browser asks for them")
+      }
       return url
     }
     throw invocation.usageError(
