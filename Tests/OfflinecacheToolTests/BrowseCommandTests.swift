@@ -59,6 +59,9 @@ import ToolTesting
   @Test func `takes one page`() throws {
     #expect(try run("browse", "ftp://a/").status == 64)
     #expect(try run("browse", "a.test", "b.test").status == 64)
+    let secret = try run("browse", "user:secret@a.test")
+    #expect(secret.status == 2 && secret.errors.contains("https://a.test/: a URL with a name"))
+    #expect(!secret.errors.contains("secret"))
   }
 
   @Test(.enabled(if: certutil != nil, "install libnss3-tools"))
@@ -99,10 +102,15 @@ import ToolTesting
     #expect(left.isEmpty)
   }
 
-  @Test(.enabled(if: certutil != nil, "install libnss3-tools"))
-  func `a signal ends the browser, and all that it has started`() throws {
+  @Test(.enabled(if: certutil != nil, "install libnss3-tools"), arguments: [1, 2])
+  func `a signal ends the browser, and all that it has started`(signals: Int) throws {
     #expect(try run("ca", "create").status == 0)
-    let script = "trap '' TERM; sleep 1000 & echo started; wait; wait"
+    let script = """
+      trap 'echo told' TERM
+      (trap '' TERM; exec sleep 1000) &
+      echo started
+      while :; do wait; done
+      """
     let (path, run) = (try browser(script), ToolRun())
     let output = Foundation.Pipe()
     let input = try openFile("/dev/null", O_RDONLY)
@@ -115,8 +123,12 @@ import ToolTesting
     let begin = String(decoding: read.availableData, as: UTF8.self)
     #expect(begin == "started\n")
     running.child.send(SIGTERM)
+    let told = String(decoding: read.availableData, as: UTF8.self)
+    #expect(told == "told\n")
+    if signals == 2 { running.child.send(SIGTERM) }
     let result = try running.finish()
-    #expect(result.status == 0, "\(result.errors)")
+    // The second one does not wait for the browser, which ignores the first.
+    #expect(result.status == (signals == 1 ? 0 : 128 + SIGTERM), "\(result.errors)")
     // No process has the pipe open any more.
     #expect(read.readDataToEndOfFile().isEmpty)
     #expect(left.isEmpty)

@@ -29,6 +29,7 @@ final class Browser {
   private var folder: String?
   private var program: ProgramRun?
   private let result = Result()
+  private var signals: ServeSignals?
 
   /// The end of the program, which a thread waits for.
   private final class Result: Sendable {
@@ -84,6 +85,11 @@ final class Browser {
     let words = switches(profile.path, proxy) + arguments + [Argument(page)]
     let started = try ProgramRun(path, words, environment: Self.environment(home))
     program = started
+    self.signals = signals
+    signals.beforeForcedEnd {
+      started.send(SIGKILL)
+      Self.remove(home)
+    }
     try startThread { [result] in
       let status = started.wait()
       if !result.isTold.withLock({ $0 }) { result.status.withLock { $0 = status } }
@@ -95,8 +101,12 @@ final class Browser {
   func end() {
     if let program { end(program) }
     program = nil
-    guard let folder else { return }
-    self.folder = nil
+    if let folder { Self.remove(folder) }
+    folder = nil
+    signals?.beforeForcedEnd(nil)
+  }
+
+  private static func remove(_ folder: String) {
     // A process of the browser may still have been writing.
     for _ in 0..<3 {
       if (try? ProgramRun.run("/bin/rm", "-rf", "--", folder)) == 0 { return }
