@@ -164,6 +164,44 @@ struct ContentDecodingTests {
     }
   }
 
+  /// Raw deflate with fixed codes (RFC 1951, section 3.2.6): literals, then matches of 258 bytes at a
+  /// distance of 1 (code 0), or of 13 (code 7 and two bits), then literals.
+  private static func repeated(
+    _ start: [UInt8], distanceBits: String, matches: Int, _ rest: [UInt8] = []
+  ) -> [UInt8] {
+    func literals(_ bytes: [UInt8]) -> String {
+      bytes.map { byte in
+        let code = byte < 144 ? 0x30 + Int(byte) : 0x190 + Int(byte) - 144
+        let bits = String(code, radix: 2)
+        return String(repeating: "0", count: (byte < 144 ? 8 : 9) - bits.count) + bits
+      }.joined()
+    }
+    let match = "11000101" + distanceBits
+    var bits = Array("110".utf8) + Array(literals(start).utf8)
+    for _ in 0..<matches { bits += match.utf8 }
+    bits += Array((literals(rest) + "0000000").utf8)
+    return stride(from: 0, to: bits.count, by: 8).map { first in
+      bits[first..<min(first + 8, bits.count)].reversed().reduce(0) { $0 << 1 | ($1 & 1) }
+    }
+  }
+
+  @Test func `content that is far longer than its coding is stored without a check`() async throws {
+    // 10 MB as 65 KB, and these as 722 bytes.
+    let inner = Self.repeated([0x61], distanceBits: "00000", matches: 40_000)
+    let matches = (inner.count - 20) / 258
+    let outer = Self.repeated(
+      Array(inner[..<15]), distanceBits: "0011100", matches: matches,
+      Array(inner[(15 + matches * 258)...]))
+    #expect(inner.count > 50 * outer.count)
+    let whole = try ClientSandbox(coded("deflate, deflate", outer))
+    #expect(try await whole.client.data(for: request()).bytes.count == 1 + 40_000 * 258)
+    // The check would notice that the end is missing.
+    let cut = try ClientSandbox(coded("deflate, deflate", Array(outer.dropLast())))
+    let options = FetchOptions(decodesContent: false)
+    let result = try await cut.client.data(for: request(), options: options)
+    #expect(result.response.body.storing.name == "stored")
+  }
+
   @Test func `what is found damaged in the store is fetched again`() async throws {
     let sandbox = try ClientSandbox(coded("gzip", Self.gzip))
     let result = try await sandbox.client.data(for: request())
