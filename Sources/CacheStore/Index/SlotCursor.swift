@@ -6,24 +6,22 @@ internal import CacheSystem
 struct SlotCursor {
   private var next = 0
   private var clearings: UInt64 = 0
-  private static let stepCount = 256
+  static let stepCount = 256
 
   /// Returns the live entries among the next slots, perhaps none; `nil` at the end.
   mutating func next(in catalog: Catalog) -> [Located]? {
-    let (found, start, end) = catalog.state.withLock { state -> ([Located], Int, Int) in
+    catalog.state.withLock { state in
       catalog.follow(&state)
-      if clearings != state.clearings { (clearings, next) = (state.clearings, 0) }
-      let start = next
-      let end = min(start + Self.stepCount, state.index.slotCount)
-      var found: [Located] = []
-      for number in start..<max(start, end) {
-        let slot = state.index[UInt32(number)]
-        guard slot.isLive else { continue }
-        found.append(state.located(slot))
-      }
-      return (found, start, end)
+      let step = step(state)
+      return step.isEmpty ? nil : step.compactMap { state.located($0) }
     }
-    next = end
-    return end <= start ? nil : found
+  }
+
+  /// Returns the numbers of the next slots; none at the end.
+  mutating func step(_ state: borrowing StoreState) -> Range<UInt32> {
+    if clearings != state.clearings { (clearings, next) = (state.clearings, 0) }
+    let start = next
+    next = max(start, min(start + Self.stepCount, state.index.slotCount))
+    return UInt32(start)..<UInt32(next)
   }
 }

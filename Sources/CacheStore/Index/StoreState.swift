@@ -59,6 +59,12 @@ struct StoreState: ~Copyable {
       slot: slot, segment: journal.segment(slot.segment), entries: directory ?? entries)
   }
 
+  /// Returns the place of the entry of a slot number; `nil` for a free slot.
+  func located(_ number: UInt32) -> Located? {
+    let slot = index[number]
+    return slot.isLive ? located(slot) : nil
+  }
+
   /// Returns the number of a slot if the index still has the same record of its entry.
   func number(of slot: Slot) -> UInt32? {
     index.find(slot.keyHash, slot.variant).flatMap {

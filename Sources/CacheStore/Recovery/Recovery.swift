@@ -51,7 +51,7 @@ package final class Recovery: Sendable {
     }
     guard (try? reconcileKeys(&compared)) != nil, !upkeep.isStopping else { return false }
     guard (try? completeRemovals(of: dead)) != nil else { return false }
-    guard checkBodies(butNot: catalog.isIndexWhole ? .shard : .none) else { return false }
+    guard checkBodies(&compared) else { return false }
     if !catalog.isIndexWhole { try? renewWhenTakenUp() }
     // Until then the sessions tell all that read the journal that the machine has restarted.
     guard catalog.isIndexWhole else { return false }
@@ -147,7 +147,7 @@ package final class Recovery: Sendable {
   private func reconcileKeys(_ compared: inout ComparedShards) throws(StoreError) {
     try findLostRecords(&compared)
     if catalog.isIndexWhole {
-      for number in 0..<Layout.shardCount where compared[number] != .equal {
+      for number in 0..<Layout.shardCount where compared[number] < .equal {
         try forEachKey(of: number) { hash, shard, entries throws(StoreError) in
           if upkeep.isStopping { throw .closed(path) }
           if !isAsExpected(hash, Layout.key(hash), in: shard) { try reconcile(hash, entries) }
@@ -282,25 +282,36 @@ package final class Recovery: Sendable {
     }
   }
 
-  /// Sets aside the entries whose bodies are missing, except those that may be missing for a moment
-  /// only.
+  /// Sees to the bodies of all entries. If the index is built anew meanwhile, begins again.
   ///
   /// - Returns: false if the store was closed meanwhile.
-  private func checkBodies(butNot away: Away) -> Bool {
-    var cursor = SlotCursor()
-    let isWhole = catalog.isIndexWhole
-    while let located = cursor.next(in: catalog) {
-      if upkeep.isStopping { return false }
-      for place in located {
-        if place.slot.isUnsettled { continue }
-        if place.slot.carriesBody, isWhole || !isBeforeDamage(place.slot) {
-          restore(place)
-        } else if !tree.hasBody(place) {
-          setAside(place.slot, butNot: away)
+  private func checkBodies(_ compared: inout ComparedShards) -> Bool {
+    while true {
+      var cursor = ShardCursor(in: catalog)
+      for shard in 0..<Layout.shardCount
+      where !cursor.isOutdated && (!cursor.isWhole || compared[shard] != .complete) {
+        while let located = cursor.next(of: shard, in: catalog) {
+          if upkeep.isStopping { return false }
+          for place in located { checkBody(of: place, isWhole: cursor.isWhole) }
+        }
+        if cursor.isWhole, !cursor.isOutdated, compared[shard] == .equal {
+          compared[shard] = .complete
         }
       }
+      if !cursor.isOutdated { return true }
     }
-    return true
+  }
+
+  /// Restores the body of an entry from its record. If that does not carry it and the body is missing,
+  /// sets the entry aside, unless it may be missing for a moment only.
+  private func checkBody(of located: Located, isWhole: Bool) {
+    let slot = located.slot
+    if slot.isUnsettled { return }
+    if slot.carriesBody, isWhole || !isBeforeDamage(slot) {
+      restore(located)
+    } else if !tree.hasBody(located) {
+      setAside(slot, butNot: isWhole ? .shard : .none)
+    }
   }
 
   func isBeforeDamage(_ slot: Slot) -> Bool {

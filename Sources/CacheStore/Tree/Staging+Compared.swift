@@ -10,6 +10,8 @@ struct ComparedShards: Equatable {
     case searched
     /// Its keys are as the journal has them.
     case equal
+    /// Its entries have their bodies, too.
+    case complete
 
     static func < (left: State, right: State) -> Bool { left.rawValue < right.rawValue }
   }

@@ -99,17 +99,62 @@ import Testing
     store.close()
   }
 
-  @Test(arguments: ["killed", "restarted", "damaged"])
+  /// Compares until the bodies of one shard from the middle on have been checked, and closes the store.
+  ///
+  /// - Returns: the shards with a body that was checked.
+  private func checkBodies(_ store: Store, endsEarly: Bool) -> (Bool, Set<String>) {
+    @Sendable func isBody(_ call: FileCall) -> Bool {
+      call.kind == .open && call.name.hasSuffix(".body")
+    }
+    disk.faults.set { call in
+      if endsEarly, isBody(call), call.name >= "80" { store.upkeep.end() }
+      return nil
+    }
+    let isDone = store.recovery.reconcile()
+    let calls = disk.faults.calls
+    disk.faults.set(nil)
+    store.close()
+    let keys = Set(calls.filter { $0.kind == .open && $0.name.count == 2 }.map(\.name))
+    // Only a body that is set aside opens its shard.
+    #expect(endsEarly || keys.count == 1)
+    return (isDone, Set(calls.filter(isBody).map { String($0.name.prefix(2)) }))
+  }
+
+  @Test func `bodies that were there are not looked for again`() throws {
+    let filling = try open()
+    for number in 0..<400 { try filling.put(Self.body(number), for: "\(number)") }
+    filling.close()
+    try leaveDeadSession()
+    let (isFirstDone, first) = checkBodies(try open(), endsEarly: true)
+    #expect(!isFirstDone && first.count > 50)
+    let shards = Set(sandbox.bodies.map { String($0.dropFirst(8).prefix(2)) })
+    sandbox.remove(try #require(sandbox.bodies.last))
+    let (isDone, second) = checkBodies(try open(), endsEarly: false)
+    #expect(isDone && second.isDisjoint(with: first))
+    #expect(first.union(second) == shards && sandbox.sessions == [])
+    let store = try open()
+    #expect(store.statistics.entries == 399)
+    store.close()
+  }
+
+  private static func body(_ number: Int) -> [UInt8] { TestBody.make(2_000, seed: UInt64(number)) }
+
+  @Test(arguments: ["killed", "restarted", "damaged", "unknown", "longer"])
   func `all is compared again`(why: String) throws {
     try fill()
     try leaveDeadSession()
     var store = try open()
     #expect(!compare(store, upTo: "80").0)
+    let boot = store.catalog.tree.staging.bootBytes
     store.close()
     if why == "killed" { try leaveDeadSession() }
-    if why == "damaged" {
+    let all = [UInt8](repeating: 3, count: 256)
+    let contents = [
+      "damaged": [1, 2], "unknown": boot + all.dropLast() + [4], "longer": boot + all + [3],
+    ]
+    if let bytes = contents[why] {
       let session = try #require(sandbox.sessions.first)
-      sandbox.overwrite("staging/\(session)/compared", [1, 2])
+      sandbox.overwrite("staging/\(session)/compared", bytes)
     }
     store = try open(boot: why == "restarted" ? 2 : 1)
     let (isDone, shards) = compare(store)

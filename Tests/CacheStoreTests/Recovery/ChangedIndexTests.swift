@@ -1,0 +1,70 @@
+import CacheFormat
+import CacheSystem
+import Foundation
+import SimulatedFiles
+import Synchronization
+import Testing
+
+@testable import CacheStore
+
+/// The index is built anew while tree and journal are compared.
+@Suite struct ChangedIndexTests {
+  private let sandbox = StoreSandbox()
+  private let disk = FaultyFiles()
+
+  private func open() throws -> Store {
+    var options = Options(fileSystem: disk)
+    options.bootName = [1]
+    // The test itself compares.
+    options.isSupervised = true
+    return try sandbox.open(options)
+  }
+
+  private func fill() throws {
+    let store = try open()
+    for number in 0..<200 {
+      try store.put(TestBody.make(2_000, seed: UInt64(number)), for: ByteString("\(number)"))
+    }
+    for number in 0..<100 { try store.remove(ByteString("\(number)")) }
+    store.close()
+    plantDeadSession()
+  }
+
+  private func plantDeadSession() {
+    try? FileManager.default.createDirectory(
+      atPath: sandbox.inside("staging/00000000000000aa"), withIntermediateDirectories: true)
+  }
+
+  /// Compares, and calls `body` when the body of one entry is looked for.
+  private func compare(_ store: Store, _ body: @escaping @Sendable () -> Void) -> Bool {
+    let isFirst = Atomic<Bool>(true)
+    disk.faults.set { call in
+      if call.kind == .open, call.name.hasSuffix(".body"), call.name >= "80",
+        isFirst.exchange(false, ordering: .relaxed)
+      {
+        body()
+      }
+      return nil
+    }
+    defer { disk.faults.set(nil) }
+    let isDone = store.recovery.reconcile()
+    let wasCalled = !isFirst.load(ordering: .relaxed)
+    #expect(wasCalled)
+    return isDone
+  }
+
+  @Test func `an index that is built anew meanwhile leaves no body out`() throws {
+    try fill()
+    for body in sandbox.bodies { sandbox.remove(body) }
+    let store = try open()
+    defer { store.close() }
+    #expect(store.statistics.entries == 100)
+    let isDone = compare(store) {
+      // The numbers of slots are lower ones when the journal without the removed entries was read.
+      try? store.catalog.purge()
+      store.catalog.state.withLock { store.catalog.reload(&$0) }
+    }
+    #expect(isDone && store.statistics.entries == 0)
+    #expect(sandbox.sessions == [])
+  }
+}
