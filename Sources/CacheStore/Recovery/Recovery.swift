@@ -56,7 +56,6 @@ package final class Recovery: Sendable {
     // Until then the sessions tell all that read the journal that the machine has restarted.
     guard catalog.isIndexWhole else { return false }
     catalog.state.withLock { $0.endedUncleanly = false }
-    compared = before
     removeSessions(dead)
     return true
   }

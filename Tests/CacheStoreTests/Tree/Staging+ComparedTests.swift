@@ -137,6 +137,22 @@ import Testing
     store.close()
   }
 
+  @Test func `a session that could not be removed costs no second comparison`() throws {
+    try fill()
+    try leaveDeadSession()
+    var store = try open()
+    disk.faults.set { $0.kind == .removeDirectory ? .inputOutput : nil }
+    #expect(store.recovery.reconcile())
+    disk.faults.set(nil)
+    store.close()
+    #expect(sandbox.sessions.count == 1)
+    store = try open()
+    let (isDone, shards) = compare(store)
+    #expect(isDone && shards.isEmpty)
+    store.close()
+    #expect(sandbox.sessions == [])
+  }
+
   private static func body(_ number: Int) -> [UInt8] { TestBody.make(2_000, seed: UInt64(number)) }
 
   @Test(arguments: ["killed", "restarted", "damaged", "unknown", "longer"])
