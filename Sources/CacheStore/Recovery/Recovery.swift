@@ -49,10 +49,10 @@ package final class Recovery: Sendable {
         tree.staging.noteCompared(compared, since: dead)
       }
     }
-    guard (try? reconcileKeys(&compared)) != nil, !upkeep.isStopping else { return false }
+    guard let isTakenUp = try? reconcileKeys(&compared), !upkeep.isStopping else { return false }
     guard (try? completeRemovals(of: dead)) != nil else { return false }
     guard checkBodies(&compared) else { return false }
-    if !catalog.isIndexWhole { try? renewWhenTakenUp() }
+    if isTakenUp, !catalog.isIndexWhole { try? renewWhenTakenUp() }
     // Until then the sessions tell all that read the journal that the machine has restarted.
     guard catalog.isIndexWhole else { return false }
     catalog.state.withLock { $0.endedUncleanly = false }
@@ -143,7 +143,8 @@ package final class Recovery: Sendable {
 
   // MARK: Keys
 
-  private func reconcileKeys(_ compared: inout ComparedShards) throws(StoreError) {
+  /// - Returns: whether the journal was not whole, and every entry of the tree was appended to it.
+  private func reconcileKeys(_ compared: inout ComparedShards) throws(StoreError) -> Bool {
     try findLostRecords(&compared)
     if catalog.isIndexWhole {
       for number in 0..<Layout.shardCount where compared[number] < .equal {
@@ -153,15 +154,16 @@ package final class Recovery: Sendable {
         }
         compared[number] = .equal
       }
-    } else {
-      // One key that cannot be read does not keep the others out of the journal.
-      var failure: StoreError?
-      try forEachKey { hash, _, entries throws(StoreError) in
-        if upkeep.isStopping { throw .closed(path) }
-        do throws(StoreError) { try reconcile(hash, entries) } catch { failure = error }
-      }
-      if let failure { throw failure }
+      return false
     }
+    // One key that cannot be read does not keep the others out of the journal.
+    var failure: StoreError?
+    try forEachKey { hash, _, entries throws(StoreError) in
+      if upkeep.isStopping { throw .closed(path) }
+      do throws(StoreError) { try reconcile(hash, entries) } catch { failure = error }
+    }
+    if let failure { throw failure }
+    return true
   }
 
   /// Compares all keys with a whole journal. If one of them proves that records are lost, the journal

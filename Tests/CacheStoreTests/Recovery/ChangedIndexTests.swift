@@ -7,7 +7,7 @@ import Testing
 
 @testable import CacheStore
 
-/// The index is built anew while tree and journal are compared.
+/// The index is built anew, or the journal turns out to be damaged, while tree and journal are compared.
 @Suite struct ChangedIndexTests {
   private let sandbox = StoreSandbox()
   private let disk = FaultyFiles()
@@ -66,5 +66,33 @@ import Testing
     }
     #expect(isDone && store.statistics.entries == 0)
     #expect(sandbox.sessions == [])
+  }
+
+  @Test
+  func `a journal that has lost records is not written anew before all is recovered`() throws {
+    try fill()
+    let (segment, mark) = (try #require(sandbox.segments.last), sandbox.bytes("lock"))
+    let records = sandbox.bytes(segment)
+    var store = try open()
+    let body = TestBody.make(2_000, seed: 7)
+    try store.put(body, for: "lost")
+    let folder = sandbox.inside("entries/\(Layout.keyPath(store.catalog.hash("lost")).text)")
+    store.close()
+    // The journal has lost the record, and a key that had no files when it was compared proves it.
+    sandbox.overwrite(segment, records)
+    sandbox.overwrite("lock", mark)
+    let hidden = sandbox.path + "/hidden"
+    try FileManager.default.moveItem(atPath: folder, toPath: hidden)
+    plantDeadSession()
+    store = try open()
+    defer { store.close() }
+    let isDone = compare(store) { [store] in
+      try? FileManager.default.moveItem(atPath: hidden, toPath: folder)
+      let end = store.catalog.state.withLock { $0.journal.sequence }
+      try? store.catalog.noteLostRecords(through: end + 1)
+    }
+    #expect(!isDone && !store.catalog.isIndexWhole && sandbox.sessions.count == 1)
+    #expect(store.recovery.reconcile() && store.catalog.isIndexWhole)
+    #expect(store.lookUp("lost").entry?.body == body && sandbox.sessions == [])
   }
 }
