@@ -250,10 +250,12 @@ package final class Recovery: Sendable {
         found = try tree.files(in: directory)
       }
       let slots = catalog.settledSlots(of: hash)
-      let isKnown = catalog.state.withLock {
-        $0.entries === entries && $0.journal.unread == nil
+      let isPresent = try catalog.state.withLock { state throws(StoreError) in
+        // Records that cannot be read now may name the files.
+        try catalog.check(state)
+        return state.entries === entries
       }
-      guard isKnown else { return }
+      guard isPresent else { return }
       for slot in slots { restoreMetadata(slot, in: directory, entries) }
       removeUnknown(found.subtracting(expected(slots)), in: directory, isWhole: isWhole)
       if slots.isEmpty {

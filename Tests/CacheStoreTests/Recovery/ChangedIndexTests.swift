@@ -7,7 +7,8 @@ import Testing
 
 @testable import CacheStore
 
-/// The index is built anew, or the journal turns out to be damaged, while tree and journal are compared.
+/// The index is built anew, or the journal cannot be read or turns out to be damaged, while tree and
+/// journal are compared.
 @Suite struct ChangedIndexTests {
   private let sandbox = StoreSandbox()
   private let disk = FaultyFiles()
@@ -94,5 +95,32 @@ import Testing
     #expect(!isDone && !store.catalog.isIndexWhole && sandbox.sessions.count == 1)
     #expect(store.recovery.reconcile() && store.catalog.isIndexWhole)
     #expect(store.lookUp("lost").entry?.body == body && sandbox.sessions == [])
+  }
+
+  @Test func `keys do not count as compared while the journal cannot be read`() throws {
+    try fill()
+    let metadata = try #require(sandbox.metadataFiles.first)
+    let shard = String(metadata.dropFirst(8).prefix(2))
+    let leftover =
+      metadata.split(separator: "/").dropLast().joined(separator: "/") + "/00000000000000aa.json"
+    #expect(FileManager.default.createFile(atPath: sandbox.inside(leftover), contents: Data([1])))
+    let store = try open()
+    defer { store.close() }
+    // All keys are searched first, and then those of each shard that differs are compared.
+    let present = Mutex("")
+    let isSearched = Mutex(false)
+    disk.faults.set { call in
+      if call.kind == .open, call.name.count == 2 {
+        present.withLock { $0 = call.name }
+        if call.name == "ff" { isSearched.withLock { $0 = true } }
+      }
+      let isUnread = present.withLock { $0 } == shard && isSearched.withLock { $0 }
+      return isUnread && call.kind == .length ? .inputOutput : nil
+    }
+    #expect(!store.recovery.reconcile())
+    disk.faults.set(nil)
+    #expect(sandbox.sessions.count == 1)
+    #expect(store.recovery.reconcile())
+    #expect(sandbox.sessions == [] && !sandbox.metadataFiles.contains(leftover))
   }
 }
