@@ -109,8 +109,7 @@ public final class Store: Sendable {
     let boots = try? staging.sessionBoots()
     if boots?.this == true || isWhole && boots?.earlier == true { return }
     // Also a program that has only read leaves one: the mark of a clean end would hide the crash.
-    _ = try? catalog.ownSession()
-    staging.noteUnclean()
+    (try? catalog.ownSession())?.stays.store(true, ordering: .relaxed)
   }
 
   /// Releases the lock that shows other processes that this one writes. The store stays open, and the

@@ -13,6 +13,8 @@ package final class Session: Sendable {
   private let nextName = Atomic<UInt64>(0)
   /// Whether the store has given the session up, so that it ends with its last user.
   fileprivate let isGivenUp = Atomic<Bool>(false)
+  /// Whether the directory stays when the session ends: tree and journal are not compared yet.
+  let stays = Atomic<Bool>(false)
   private let leftovers: Leftovers
 
   fileprivate init(
@@ -29,7 +31,7 @@ package final class Session: Sendable {
   /// Removes the directory. A missing directory is the sign of a clean end.
   fileprivate func removeDirectory() {
     place.fileSystem.removeTree(directory)
-    if leftovers.exist.load(ordering: .relaxed) { return }
+    if stays.load(ordering: .relaxed) || leftovers.exist.load(ordering: .relaxed) { return }
     try? place.fileSystem.removeDirectory(name, in: place.staging.raw)
   }
 

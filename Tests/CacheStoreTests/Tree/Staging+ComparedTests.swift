@@ -179,17 +179,35 @@ import Testing
     #expect(sandbox.sessions == [])
   }
 
-  @Test(arguments: [false, true])
-  func `a store that is closed before it was compared is compared later`(writes: Bool) throws {
+  /// Opens a store whose machine has lost its power: there is no session, and no mark of a clean end. The
+  /// upkeep cannot read the first shard.
+  private func openAfterPowerLoss() throws -> Store {
     try fill()
-    // The machine lost its power: there is no session, and no mark of a clean end.
     sandbox.overwrite("lock", [])
     var options = Options(fileSystem: disk)
     options.bootName = [2]
-    // The upkeep cannot read the first shard.
     disk.faults.set { $0.kind == .open && $0.name == "00" ? .inputOutput : nil }
-    var store = try sandbox.open(options)
+    let store = try sandbox.open(options)
     #expect(store.catalog.state.withLock { $0.endedUncleanly })
+    return store
+  }
+
+  @Test func `a store that is compared after it was relinquished is not compared again`() throws {
+    let store = try openAfterPowerLoss()
+    store.relinquish()
+    #expect(sandbox.sessions.count == 1)
+    disk.faults.set(nil)
+    store.upkeep.request(.reconcile)
+    store.waitUntilIdle()
+    #expect(sandbox.sessions == [])
+    try store.put([1], for: "another")
+    store.close()
+    #expect(sandbox.sessions == [])
+  }
+
+  @Test(arguments: [false, true])
+  func `a store that is closed before it was compared is compared later`(writes: Bool) throws {
+    var store = try openAfterPowerLoss()
     if writes { try store.put([1], for: "another") }
     store.close()
     disk.faults.set(nil)
