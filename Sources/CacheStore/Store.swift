@@ -105,9 +105,8 @@ public final class Store: Sendable {
     }
     // A repair by `cachefsck` removes such sessions itself.
     if isCompared || isWhole && catalog.isSupervised { return }
-    let staging = catalog.tree.staging
-    let boots = try? staging.sessionBoots()
-    if boots?.this == true || isWhole && boots?.earlier == true { return }
+    let dead = (try? recovery.deadSessionsNow()) ?? []
+    if dead.contains(where: { isWhole || !catalog.tree.staging.isOfEarlierBoot($0) }) { return }
     // Also a program that has only read leaves one: the mark of a clean end would hide the crash.
     (try? catalog.ownSession())?.stays.store(true, ordering: .relaxed)
   }

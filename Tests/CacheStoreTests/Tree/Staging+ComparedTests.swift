@@ -205,6 +205,23 @@ import Testing
     #expect(sandbox.sessions == [])
   }
 
+  @Test func `another program that has the store open does not hide that it was not compared`()
+    throws
+  {
+    let store = try openAfterPowerLoss()
+    try store.put([1], for: "first")
+    var options = Options()
+    options.bootName = [2]
+    let other = try sandbox.open(options)
+    #expect(!other.catalog.state.withLock { $0.endedUncleanly })
+    try other.put([1], for: "second")
+    store.close()
+    other.close()
+    #expect(sandbox.sessions.count == 1)
+    disk.faults.set(nil)
+    #expect(compare(try open(boot: 2)).0)
+  }
+
   @Test(arguments: [false, true])
   func `a store that is closed before it was compared is compared later`(writes: Bool) throws {
     var store = try openAfterPowerLoss()
