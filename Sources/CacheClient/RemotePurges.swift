@@ -17,8 +17,17 @@ final class RemotePurges: Sendable {
   private let flights: Flights
   private let task = Lock<Task<Void, Never>?>(nil)
   private let listener = Lock<UInt64?>(nil)
-  /// The number of times that purges could not be applied to the whole store, since all were.
-  private let failures = Lock(0)
+  private let progress = Lock(Progress())
+
+  private struct Progress {
+    /// The number of calls that are applying purges.
+    var running = 0
+    /// The newest purge of these calls, and of those before them.
+    var newest: UInt64 = 0
+    /// The number of times that purges could not be applied to the whole store, since all were. One at
+    /// first: what other processes have not applied is yet to be.
+    var failures = 1
+  }
 
   init(
     _ tier: RemoteCache, _ cache: ResponseCache, _ store: AsyncStore, _ permits: StoringPermits,
@@ -60,20 +69,24 @@ final class RemotePurges: Sendable {
 
   /// Applies the purges again if some could not be applied.
   func repeatFailed() async {
-    guard failures.withLock({ $0 }) > 0 else { return }
+    guard progress.withLock({ $0.failures }) > 0 else { return }
     await apply(tier.purgeList, PurgeList())
   }
 
   /// Removes what newer purges cover.
-  private func apply(_ list: PurgeList, _ older: PurgeList) async {
+  func apply(_ list: PurgeList, _ older: PurgeList) async {
     let scopes = list.changes(since: older)
     guard !scopes.isEmpty else { return }
     let name = Self.name(tier)
     let isFirst = older.isEmpty
+    let before = progress.withLock { progress in
+      progress.running += 1
+      progress.newest = max(progress.newest, list.newest)
+      return progress.failures
+    }
     await store.perform { [self] store in
       let known = isFirst ? Self.number(name, in: store) : 0
       let applied = known ?? 0
-      let before = failures.withLock { $0 }
       var areRemoved = true
       func attempt(_ step: () throws(StoreError) -> Void) {
         do throws(StoreError) { try step() } catch {
@@ -88,18 +101,19 @@ final class RemotePurges: Sendable {
           attempt { () throws(StoreError) in try remove(scope, store) }
         }
       }
-      // The number says that all older purges are applied, so it waits for those that failed, also in
-      // another call meanwhile.
-      let isUpToDate = failures.withLock { failures in
+      // The number says that all older purges are applied, so it waits for those that failed, and for
+      // other calls: two servers may give their lists at once, and this process may be killed.
+      let newest = progress.withLock { progress -> UInt64? in
+        progress.running -= 1
         if !areRemoved {
-          failures += 1
-        } else if isFirst, failures == before {
-          failures = 0
+          progress.failures += 1
+        } else if isFirst, progress.failures == before {
+          progress.failures = 0
         }
-        return failures == 0
+        return progress.failures == 0 && progress.running == 0 ? progress.newest : nil
       }
-      guard isUpToDate else { return }
-      let text = Array("\(max(list.newest, applied))".utf8)
+      guard let newest else { return }
+      let text = Array("\(max(newest, applied))".utf8)
       guard (try? store.put(text, for: name)) != nil else { return }
       _ = try? store.pin(name)
     }

@@ -334,6 +334,29 @@ struct CachingClientRemoteTests {
     #expect(two.sandbox.store.info(for: key) == nil)
   }
 
+  @Test("purges that overlap with the first ones hide none of them from the store")
+  func overlappingPurges() async throws {
+    let origin = ScriptedTransport(answer([1]))
+    let server = MemoryServer()
+    let one = try TierMachine(origin, server)
+    // The store has applied a purge of this tier, so from now on only newer ones are applied.
+    try await one.tier.purge(.key("GET http://a.test/else"))
+    try await one.fetch(request("/a"))
+    let key = one.client.key(of: request("/a"))
+    let older = one.tier.purgeList
+    var first = older
+    first.add(.key(key), number: older.newest + 1)
+    var second = first
+    second.add(.tag("t"), number: older.newest + 2)
+    // Those of two servers are read at the same time when a process starts. The later ones overtake.
+    server.setFault { _ in .failure(.timeout) }
+    let late = try one.again(server, mode: .read)
+    let purges = try #require(late.remotePurges)
+    await purges.apply(second, first)
+    await purges.apply(first, PurgeList())
+    #expect(one.sandbox.store.info(for: key) == nil)
+  }
+
   @Test("stored responses can be offered later, except those that must not be shared")
   func pushing() async throws {
     let origin = ScriptedTransport { request in
