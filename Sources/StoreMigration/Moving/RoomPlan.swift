@@ -72,7 +72,9 @@ final class RoomPlan {
       guard let accessed = values[0].integer, let row = values[1].integer,
         let taken = values[2].integer, let replaces = values[3].integer
       else { return }
-      bytes -= taken
+      // An entry that replaces a longer one adds to the room, which may be unlimited.
+      let (left, isOver) = bytes.subtractingReportingOverflow(taken)
+      bytes = isOver ? .max : left
       if replaces == 0 { entries -= 1 }
       guard bytes >= 0 || taken <= 0, entries >= 0 || replaces == 1 else {
         end = (accessed, row)

@@ -158,6 +158,21 @@ struct MigrationRoomTests {
     }
   }
 
+  @Test func `a plan counts a longer entry that is replaced`() throws {
+    let sandbox = try SourceSandbox()
+    let target = sandbox.path + "/store"
+    try Store(at: target, options: Options(limits: Limits(entries: 15))).close()
+    let old = try source("old", [Row(number: 7, bytes: 10_000, accessed: 1)], sandbox)
+    #expect(try move(old, target, sandbox).counts.converted == 1)
+    let new = try sandbox.database(
+      "new",
+      HostileSourcesTests.manifest
+        + "INSERT INTO manifest VALUES('https://h/7', NULL, NULL, randomblob(10), 5, 6, NULL)")
+    let plan = try Migration(from: new, to: target, options: sandbox.dryRun)
+    try plan.run { _ in }
+    #expect(plan.counts.replaced == 1)
+  }
+
   @Test func `a newer response that is stored while a long body is read stays`() throws {
     let sandbox = try SourceSandbox()
     let target = sandbox.path + "/store"
