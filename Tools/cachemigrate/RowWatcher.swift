@@ -40,7 +40,8 @@ final class RowWatcher {
   func take(_ result: RowResult, _ counts: MigrationCounts) {
     row = result.row
     rows += 1
-    bytes += result.bytes
+    // Only shown. Many rows may name one sparse file.
+    bytes &+= result.bytes
     line.set(
       done: rows, total: max(rows, total - (earlier?.counts.rows ?? 0)), bytes: bytes,
       totalBytes: nil)

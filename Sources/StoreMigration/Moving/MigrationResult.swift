@@ -63,8 +63,8 @@ public struct MigrationCounts: Sendable, Hashable {
     replaced += other.replaced
     authorized += other.authorized
     evicted += other.evicted
-    bytes += other.bytes
-    neededBytes += other.neededBytes
+    bytes = Self.sum(bytes, other.bytes)
+    neededBytes = Self.sum(neededBytes, other.neededBytes)
     for (reason, count) in other.skipped { skipped[reason, default: 0] += count }
   }
 
@@ -79,11 +79,18 @@ public struct MigrationCounts: Sendable, Hashable {
       converted += 1
       if isReplaced { replaced += 1 }
       if result.hasAuthorization { authorized += 1 }
-      bytes += result.bytes
+      bytes = Self.sum(bytes, result.bytes)
       // Whole blocks for a body and a metadata file, a directory, a record, and a place in the
       // index.
-      neededBytes +=
-        (result.bytes + blockBytes - 1) / blockBytes * blockBytes + 2 * blockBytes + 1_184
+      neededBytes = Self.sum(
+        neededBytes,
+        (result.bytes + blockBytes - 1) / blockBytes * blockBytes + 2 * blockBytes + 1_184)
     }
+  }
+
+  /// Adds bytes. In a dry run, any number of rows may name one file, which may be sparse.
+  private static func sum(_ bytes: UInt64, _ others: UInt64) -> UInt64 {
+    let (sum, isOver) = bytes.addingReportingOverflow(others)
+    return isOver ? .max : sum
   }
 }
