@@ -32,12 +32,22 @@ extension PropertyListValue {
       writer.append("{")
       for (index, pair) in pairs.enumerated() {
         if index > 0 { writer.append(",") }
-        // A key that is not a string, which only unusual lists have, is written as its JSON.
-        writer.appendText(pair.key.string ?? pair.key.json)
+        writer.appendText(pair.key.textOfKey)
         writer.append(":")
         pair.value.write(to: &writer)
       }
       writer.append("}")
+    }
+  }
+
+  /// The text of a key. One that is not a string, which only unusual lists have, is written as its
+  /// JSON, but not a container: in keys within keys, each would escape, and so double, the one inside.
+  private var textOfKey: String {
+    switch self {
+    case .string(let text): text
+    case .array: "[]"
+    case .dictionary: "{}"
+    default: json
     }
   }
 }

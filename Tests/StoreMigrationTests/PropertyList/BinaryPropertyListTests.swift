@@ -117,6 +117,17 @@ struct BinaryPropertyListTests {
     #expect(cause(list.finished(root: inner)) == .tooMuch)
   }
 
+  @Test func `keys in keys do not double the JSON with each`() throws {
+    var list = PropertyListBytes()
+    let value = list.add("x")
+    var key = value
+    for _ in 0..<20 { key = list.add([0xd1, key, value]) }
+    let array = list.add([0xa1, value])
+    let root = list.add([0xd2, key, array, value, value])
+    let json = try PropertyListValue(binary: list.finished(root: root)).json
+    #expect(json == #"{"{}":"x","[]":"x"}"#)
+  }
+
   @Test func `a trailer that does not fit is refused`() {
     var list = PropertyListBytes()
     let root = list.add("x")
