@@ -189,8 +189,11 @@ extension DownloadPlace {
 
   /// Returns the record of a complete and verified file that still has the name of the part,
   /// because the process was killed before the rename.
-  func recordOfWholePart(of url: String) -> DownloadRecord? {
-    guard let record = record(.finished), record.url == url, let status = ownStatus(part),
+  ///
+  /// - Parameter url: The URL that it must be a download of; `nil` for any.
+  func recordOfWholePart(of url: String? = nil) -> DownloadRecord? {
+    guard let record = record(.finished), url == nil || record.url == url,
+      let status = ownStatus(part),
       status.length == record.length, status.modified == record.modified
     else { return nil }
     return record

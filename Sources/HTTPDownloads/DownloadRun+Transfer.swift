@@ -39,8 +39,8 @@ extension DownloadRun {
       // record of an earlier call, even if none of its bytes are left.
       try? await perform { () throws(SystemError) in
         guard let left = place.record(.unfinished) else {
-          // A complete one only lacks its name.
-          if place.recordOfWholePart(of: url) == nil { part.remove() }
+          // A complete one only lacks its name, whatever its URL.
+          if place.recordOfWholePart() == nil { part.remove() }
           return
         }
         // The interrupted download of another URL stays.

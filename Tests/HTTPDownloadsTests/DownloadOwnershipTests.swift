@@ -211,6 +211,18 @@ struct DownloadOwnershipTests {
     #expect(server.requests.count == 3)
   }
 
+  @Test func `a whole part waits while another URL gives nothing for its file`() async throws {
+    let downloader = sandbox.downloader(server)
+    _ = try await downloader.download(sandbox.asked())
+    // A kill before the rename.
+    let part = try sandbox.hidden(".json").replacingOccurrences(of: ".json", with: ".part")
+    try FileManager.default.moveItem(atPath: sandbox.path(), toPath: part)
+    server.fail(.init(status: 403))
+    #expect(await sandbox.failure(downloader, sandbox.asked(url: "/other")) == .status(403))
+    #expect(try await downloader.download(sandbox.asked()).resumedBytes == 100_000)
+    #expect(server.requests.count == 2)
+  }
+
   @Test(arguments: [0o600, 0o640, 0o400])
   func `a new version has the permissions of the old one`(mode: Int) async throws {
     let downloader = sandbox.downloader(server)
