@@ -41,17 +41,13 @@ extension CachingClient {
   ) async throws -> Bool {
     guard file.record.answeredBy == request.url.string else { return false }
     return try await asyncStore.perform { [self] _ throws in
-      let files = RealFileSystem()
-      let bytes: [UInt8]
+      let bytes: [UInt8]?
       do throws(SystemError) {
-        let opened = try files.open(userPath: file.path, [.read])
-        let status = try files.status(of: opened.raw)
-        guard status.isOwnFile, status.modified == file.record.modified else { return false }
-        bytes = try files.readBytes(opened, count: Int(file.record.length ?? 0), at: 0)
+        bytes = try file.bytes()
       } catch {
         throw DownloadError(.file(error), url: file.record.url, path: file.path)
       }
-      guard UInt64(bytes.count) == file.record.length, permit.beginStoring() else { return false }
+      guard let bytes, permit.beginStoring() else { return false }
       defer { permit.endStoring() }
       let result = try store(
         bytes, file.record.head, for: request, options: options, received: file.record.started)

@@ -172,10 +172,8 @@ extension RemoteDownloads {
 
   private static func isUnchanged(_ file: DownloadedFile) -> Bool {
     let files = RealFileSystem()
-    guard let opened = try? files.open(userPath: file.path, [.read]),
-      let status = try? files.status(of: opened.raw)
-    else { return false }
-    return status.isOwnFile && status.modified == file.record.modified
+    guard let opened = try? files.open(userPath: file.path, [.read]) else { return false }
+    return file.isUnchanged(opened, files)
   }
 }
 

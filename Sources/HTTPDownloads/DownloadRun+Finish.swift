@@ -111,8 +111,7 @@ extension DownloadRun {
       try part.restart(for: record, Self.stated(asked, record)?.algorithm)
       let files = part.place.files
       guard let source = try? files.open(userPath: file.path, [.read]),
-        let status = try? files.status(of: source.raw), status.isOwnFile,
-        status.modified == record.modified
+        file.isUnchanged(source, files)
       else { return nil }
       while true {
         let bytes = try files.readBytes(
@@ -121,9 +120,14 @@ extension DownloadRun {
         _ = part.gather(bytes)
         try part.flush()
       }
+      // It may have changed while it was read.
+      guard part.length == record.length, file.isUnchanged(source, files) else {
+        try part.restart()
+        return nil
+      }
       record.file = part.place.targetName
       (record.expiry, record.expires) = (part.place.statedExpiry(for: record.url), nil)
-      return part.length == record.length ? record : nil
+      return record
     }
     if download.isCancelled {
       try await perform { () throws(SystemError) in part.remove() }

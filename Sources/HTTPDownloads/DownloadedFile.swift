@@ -1,3 +1,5 @@
+package import CacheSystem
+
 /// A file that was downloaded.
 public struct DownloadedFile: Sendable, Hashable {
   /// Where a file came from.
@@ -28,4 +30,21 @@ public struct DownloadedFile: Sendable, Hashable {
 
   /// The number of bytes that were there from an earlier call.
   public let resumedBytes: UInt64
+}
+
+extension DownloadedFile {
+  /// Returns whether an open file is still the one that was downloaded.
+  package func isUnchanged(_ opened: borrowing Descriptor, _ files: any FileSystem) -> Bool {
+    guard let status = try? files.status(of: opened.raw) else { return false }
+    return status.isOwnFile && status.modified == record.modified && status.length == record.length
+  }
+
+  /// Reads the whole file; returns `nil` if it was changed since the download.
+  package func bytes(_ files: any FileSystem = RealFileSystem()) throws(SystemError) -> [UInt8]? {
+    let opened = try files.open(userPath: path, [.read])
+    guard let length = record.length, isUnchanged(opened, files) else { return nil }
+    let bytes = try files.readBytes(opened, count: Int(length), at: 0)
+    // It may have changed while it was read.
+    return UInt64(bytes.count) == length && isUnchanged(opened, files) ? bytes : nil
+  }
 }

@@ -6,6 +6,7 @@ import HTTPSemantics
 import HTTPTransports
 import MessageDigests
 import SimulatedFiles
+import Synchronization
 import Testing
 
 @testable import HTTPDownloads
@@ -217,6 +218,48 @@ struct DownloadDisturbedTests {
       #expect(await cause(of: download) == nil)
     }
     #expect(sandbox.bytes() == big)
+  }
+
+  /// Changes bytes near the end of a file, in place.
+  private static func change(_ path: String) {
+    guard let file = FileHandle(forUpdatingAtPath: path) else { return }
+    try? file.seek(toOffset: 900_000)
+    try? file.write(contentsOf: Data("changed in place".utf8))
+    try? file.close()
+  }
+
+  @Test func `a file that is changed while it is read as a whole is not used`() async throws {
+    let file = try await sandbox.downloader(server).download(sandbox.asked())
+    let disk = FaultyFiles()
+    #expect(try file.bytes(disk) == big)
+    disk.faults.set { call in
+      if call.kind == .read { Self.change(file.path) }
+      return nil
+    }
+    #expect(try file.bytes(disk) == nil)
+  }
+
+  @Test func `a file that is changed while it is copied is downloaded instead`() async throws {
+    let disk = FaultyFiles()
+    let downloader = Downloader(server, DownloaderOptions(), sandbox.clock, disk)
+    let source = Download(sandbox.asked())
+    source.settle(.success(try await downloader.download(source.request)))
+    let path = sandbox.path()
+    let isOpen = Mutex<Bool?>(false)
+    disk.faults.set { call in
+      let isCopying = isOpen.withLock { isOpen in
+        if call.kind == .openUserPath, call.name == path, isOpen == false { isOpen = true }
+        guard call.kind == .write, isOpen == true else { return false }
+        isOpen = nil
+        return true
+      }
+      if isCopying { Self.change(path) }
+      return nil
+    }
+    let copying = DownloadRun(downloader, Download(sandbox.asked("second")))
+    let copy = try await copying.run(copying: source)
+    #expect(isOpen.withLock { $0 } == nil && copy.source == .network)
+    #expect(sandbox.bytes("second") == big)
   }
 
   @Test func `who waits for a file to copy keeps no other process from its own`() async throws {
