@@ -102,11 +102,27 @@ extension DownloadRun {
   func copy(
     _ file: DownloadedFile, to part: PartFile
   ) async throws(DownloadError) -> DownloadedFile? {
-    guard file.source != .file else { return nil }
+    let place = part.place
+    // An interrupted download is resumed instead.
+    guard file.source != .file,
+      try await perform({ () throws(SystemError) in place.record(.unfinished) == nil })
+    else { return nil }
+    do throws(DownloadError) {
+      let record = try await copied(file, part)
+      if download.isCancelled { throw download.error(.cancelled) }
+      guard let record else { return nil }
+      return try await finish(place, part, record, Counts(), source: .copy)
+    } catch {
+      try? await perform { () throws(SystemError) in part.remove() }
+      throw error
+    }
+  }
+
+  private func copied(
+    _ file: DownloadedFile, _ part: PartFile
+  ) async throws(DownloadError) -> DownloadRecord? {
     let (asked, download) = (asked, download)
-    let record = try await perform { () throws(SystemError) -> DownloadRecord? in
-      // An interrupted download is resumed instead.
-      if part.place.record(.unfinished) != nil { return nil }
+    return try await perform { () throws(SystemError) -> DownloadRecord? in
       var record = file.record
       try part.restart(for: record, Self.stated(asked, record)?.algorithm)
       let files = part.place.files
@@ -128,17 +144,6 @@ extension DownloadRun {
       record.file = part.place.targetName
       (record.expiry, record.expires) = (part.place.statedExpiry(for: record.url), nil)
       return record
-    }
-    if download.isCancelled {
-      try await perform { () throws(SystemError) in part.remove() }
-      throw download.error(.cancelled)
-    }
-    guard let record else { return nil }
-    do throws(DownloadError) {
-      return try await finish(part.place, part, record, Counts(), source: .copy)
-    } catch {
-      try? await perform { () throws(SystemError) in part.remove() }
-      throw error
     }
   }
 }

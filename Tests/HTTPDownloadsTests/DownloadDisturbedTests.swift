@@ -262,6 +262,39 @@ struct DownloadDisturbedTests {
     #expect(sandbox.bytes("second") == big)
   }
 
+  @Test func `a copy that is cancelled leaves the bytes of an interrupted download`() async throws {
+    server.fail(.init(cut: 600_000))
+    _ = await sandbox.failure(sandbox.downloader(server), sandbox.asked("second"))
+    let disk = FaultyFiles()
+    let downloader = Downloader(server, DownloaderOptions(), sandbox.clock, disk)
+    let source = Download(sandbox.asked())
+    source.settle(.success(try await downloader.download(source.request)))
+    // The last call before the copy begins reads the record of the interrupted download.
+    let copying = Download(sandbox.asked("second"))
+    disk.faults.set { call in
+      if call.kind == .open, call.name.hasSuffix(".part.json") { copying.cancel() }
+      return nil
+    }
+    await #expect(throws: DownloadError.self) {
+      try await DownloadRun(downloader, copying).run(copying: source)
+    }
+    #expect(copying.isCancelled)
+    let rest = try await sandbox.downloader(server).download(sandbox.asked("second"))
+    #expect(rest.resumedBytes == 600_000 && sandbox.bytes("second") == big)
+  }
+
+  @Test func `a copy for which there is no room leaves nothing`() async throws {
+    let disk = FaultyFiles()
+    let downloader = Downloader(server, DownloaderOptions(), sandbox.clock, disk)
+    let source = Download(sandbox.asked())
+    source.settle(.success(try await downloader.download(source.request)))
+    let isFull = CountedFault(after: 2, lasts: true, SystemError(ENOSPC)) { $0.kind == .write }
+    disk.faults.set { isFull.check($0) }
+    let copying = DownloadRun(downloader, Download(sandbox.asked("second")))
+    await #expect(throws: DownloadError.self) { try await copying.run(copying: source) }
+    #expect(isFull.hasStruck && sandbox.names == [".json", "file"])
+  }
+
   @Test func `who waits for a file to copy keeps no other process from its own`() async throws {
     let gate = Gate()
     server.fail(.init(gate: gate))
