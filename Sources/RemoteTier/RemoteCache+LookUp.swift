@@ -70,8 +70,8 @@ extension RemoteCache {
   /// Returns the name of the document of a key, and the server to ask for it.
   private func server(of key: ByteString) throws(RemoteReason) -> (ObjectName, TierServer) {
     guard options.mode.reads else { throw .mode }
-    if blocked.contains(key) { throw .purged }
     let name = name(of: key)
+    if blocked.contains(name) { throw .purged }
     if absent.contains(name, at: clock.monotonic()) { throw .absent }
     return (name, try server(for: name, .reading))
   }

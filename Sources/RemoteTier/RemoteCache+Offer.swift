@@ -47,13 +47,13 @@ extension RemoteCache {
 
   /// Stops using the document of a key, because this machine is changing the resource. Must be
   /// followed by ``invalidate(_:)``.
-  package func block(_ key: ByteString) { _ = blocked.insert(key) }
+  package func block(_ key: ByteString) { _ = blocked.insert(name(of: key)) }
 
   /// Forgets the document of a key, because this machine has changed the resource: it is not used
   /// here from now on, and emptied in the background, for the other machines. As long as that fails,
   /// it stays unused here, and is tried again after the next offer that succeeds.
   package func invalidate(_ key: ByteString) {
-    let token = blocked.insert(key)
+    let token = blocked.insert(name(of: key))
     guard options.mode.writes else { return }
     queue.add(
       UploadQueue.Item(key: key, variant: .max, bytes: 0) { [weak self] in
@@ -86,7 +86,7 @@ extension RemoteCache {
       }
       return count { $0.offersFailed[failure, default: 0] += 1 }
     }
-    blocked.release(key, token)
+    blocked.release(name, token)
     emptyAgain()
   }
 

@@ -20,7 +20,7 @@ public final class RemoteCache: Sendable {
   let servers: [TierServer]
   let clock: TierClock
   let absent = AbsentNames()
-  let blocked = BlockedKeys()
+  let blocked = BlockedNames()
   let purges: PurgeFollower
   let queue: UploadQueue
   /// The keys whose documents could not be emptied, and when that was tried again.
