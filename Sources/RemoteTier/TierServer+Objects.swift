@@ -44,7 +44,7 @@ extension TierServer {
   ) async throws(RemoteReason) -> Fetched {
     do throws(RemoteReason) {
       let fetched = try await read(response, hasTag: hasTag)
-      if case .bytes = fetched, !isResult { end() } else { finish(use, nil) }
+      if case .bytes = fetched, !isResult { end(use) } else { finish(use, nil) }
       return fetched
     } catch {
       finish(use, error)

@@ -16,6 +16,7 @@ final class TierServer: Sendable {
     var writing = Breaker()
     var isReadingOff = false
     var isWritingOff = false
+    /// The requests for look-ups.
     var running = 0
   }
 
@@ -78,7 +79,7 @@ final class TierServer: Sendable {
     body: RequestBody? = nil, bodyDigest: [UInt8]? = nil, bytes: UInt64 = 0,
     isAdmitted: Bool = false
   ) async throws(RemoteReason) -> TransportResponse {
-    if !isAdmitted { try admit(use) }
+    if !isAdmitted { try admit(use, path) }
     do throws(RemoteReason) {
       let response = try await exchange(
         use, method, path, fields: fields, body: body, bodyDigest: bodyDigest, bytes: bytes)
@@ -92,12 +93,14 @@ final class TierServer: Sendable {
 
   /// Ends a request, and records its result: `nil` for a success.
   func finish(_ use: Use, _ reason: RemoteReason?) {
-    end()
+    end(use)
     record(use, reason)
   }
 
   /// Ends a request that is not a result yet.
-  func end() { health.withLock { $0.running -= 1 } }
+  func end(_ use: Use) {
+    if use == .reading { health.withLock { $0.running -= 1 } }
+  }
 
   /// Records a result: `nil` for a success.
   func record(_ use: Use, _ reason: RemoteReason?) {
@@ -122,15 +125,16 @@ final class TierServer: Sendable {
     }
   }
 
-  private func admit(_ use: Use) throws(RemoteReason) {
+  private func admit(_ use: Use, _ path: String) throws(RemoteReason) {
     if let refusal = refusal(of: use) { throw refusal }
     let now = clock.monotonic()
     let reason = health.withLock { health -> RemoteReason? in
-      if use == .reading, health.running >= maximumLookUps { return .busy }
-      let isAdmitted =
-        use == .reading ? health.reading.admit(at: now) : health.writing.admit(at: now)
-      if isAdmitted { health.running += 1 }
-      return isAdmitted ? nil : .open
+      guard use == .reading else { return health.writing.admit(at: now) ? nil : .open }
+      // Many long bodies must not keep purges from being read.
+      if path != probed.path, health.running >= maximumLookUps { return .busy }
+      guard health.reading.admit(at: now) else { return .open }
+      health.running += 1
+      return nil
     }
     if let reason { throw reason }
   }

@@ -221,7 +221,52 @@ struct FailureTests {
     let server = MemoryServer()
     let machine = try Machine(server) { $0.maximumLookUps = 0 }
     #expect(await machine.lookUp(key) == .failure(.busy))
-    #expect(server.requests.isEmpty)
+    #expect(server.requests.count == 1, "the purge list")
+  }
+
+  @Test("purges are read while as many look-ups as allowed are under way")
+  func purgesBesideLookUps() async throws {
+    let server = MemoryServer()
+    await (try Machine(server)).offer(key, body)
+    let machine = try Machine(server) { $0.maximumLookUps = 1 }
+    let found = try await machine.tier.lookUp(key) { _ in .success(0) }
+    try await machine.tier.refreshPurges()
+    #expect(await machine.lookUp("GET http://a.test/y") == .failure(.busy))
+    while try await found.body.next() != nil {}
+    #expect(await machine.lookUp(key) == .success(body))
+  }
+
+  @Test("uploads are no look-ups")
+  func uploadsBesideLookUps() async throws {
+    let server = MemoryServer()
+    await (try Machine(server)).offer(key, body)
+    let (begun, gate) = (Gate(), Gate())
+    let held = HeldPuts(server: server, begun: begun, gate: gate)
+    let machine = try Machine(held) { $0.maximumLookUps = 1 }
+    machine.offerOnly("GET http://a.test/y", [1])
+    #expect(await begun.pass())
+    #expect(await machine.lookUp(key) == .success(body))
+    gate.open()
+    await machine.tier.drain()
+    #expect(machine.tier.statistics.offersStored == 1)
+  }
+
+  /// Holds what is put until a gate is open.
+  private struct HeldPuts: HTTPTransport {
+    let server: MemoryServer
+    let begun: Gate
+    let gate: Gate
+
+    func send(
+      _ request: HTTPRequest, body: RequestBody?, options: TransportOptions,
+      onInterim: @escaping @Sendable (HTTPResponseHead) -> Void
+    ) async throws(TransportError) -> TransportResponse {
+      if request.method.rawValue == "PUT" {
+        begun.open()
+        _ = await gate.pass()
+      }
+      return try await server.send(request, body: body, options: options, onInterim: onInterim)
+    }
   }
 
   @Test("a body beyond the limit of this machine is neither fetched nor offered")
