@@ -40,7 +40,9 @@ extension CachingClient {
     permit: StoringPermit
   ) async throws -> Bool {
     guard file.record.answeredBy == request.url.string else { return false }
-    return try await asyncStore.perform { [self] _ throws in
+    return try await asyncStore.perform { [self] store throws in
+      // Before there is memory for it.
+      try store.checkBodyLength(file.record.length ?? 0)
       let bytes: [UInt8]?
       do throws(SystemError) {
         bytes = try file.bytes()
@@ -49,7 +51,7 @@ extension CachingClient {
       }
       guard let bytes, permit.beginStoring() else { return false }
       defer { permit.endStoring() }
-      let result = try store(
+      let result = try self.store(
         bytes, file.record.head, for: request, options: options, received: file.record.started)
       guard case .success(let info) = result else { return false }
       if permit.isValid { return true }

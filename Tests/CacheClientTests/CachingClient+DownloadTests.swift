@@ -1,3 +1,5 @@
+import CacheStore
+import CacheSystem
 import ClientTesting
 import Foundation
 import HTTPSemantics
@@ -6,6 +8,7 @@ import Testing
 
 @testable import CacheClient
 @testable import HTTPAuthentication
+@testable import HTTPDownloads
 
 @Suite(.timeLimit(.minutes(5)))
 struct CachingClientDownloadTests {
@@ -66,6 +69,26 @@ struct CachingClientDownloadTests {
     _ = try client.store([1], HTTPResponseHead(status: 200, fields: fresh()), for: request("/big"))
     #expect(try await !client.store(contentsOf: file, for: request("/big")))
     #expect(try await client.data(for: request("/big")).bytes == [1])
+  }
+
+  @Test func `a file that is too long for the store is not read`() async throws {
+    let folder = DownloadSandbox()
+    let server = FileServer(content(6_000), faults: [FileServer.Fault(fields: fresh())])
+    let client = try ClientSandbox(
+      ScriptedTransport(ScriptedTransport.Answer()),
+      store: Options(limits: Limits(entryBytes: 7_000)))
+    let file = try await folder.downloader(server).download(folder.asked())
+    let handle = try #require(FileHandle(forUpdatingAtPath: file.path))
+    try handle.truncate(atOffset: 1 << 40)
+    try handle.close()
+    var record = file.record
+    let status = try RealFileSystem().status(userPath: file.path)
+    (record.length, record.modified) = (status.length, status.modified)
+    let long = DownloadedFile(
+      path: file.path, record: record, source: .network, receivedBytes: 0, resumedBytes: 0)
+    await #expect(throws: StoreError.self) {
+      try await client.client.store(contentsOf: long, for: request("/big"))
+    }
   }
 
   @Test(.enabled(if: geteuid() == 0, "files of another user are needed"))
