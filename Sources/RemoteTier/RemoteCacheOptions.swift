@@ -28,7 +28,7 @@ public struct RemoteCacheOptions: Sendable {
   /// The time limits of look-ups.
   public var limits = RemoteTimeLimits()
   /// The most look-ups at once with one server; others are misses.
-  public var maximumLookUps = 64
+  public var maximumLookUps = 56
   /// The most offers that wait; the oldest ones are dropped and counted.
   public var maximumWaitingOffers = 1_000
   /// The most bytes of bodies of offers that wait.
@@ -37,6 +37,12 @@ public struct RemoteCacheOptions: Sendable {
   public var uploads = 4
   /// Is called once for each ``RemoteNotice``, from any thread; must not block.
   public var onNotice: @Sendable (RemoteNotice) -> Void = { _ in }
+
+  /// The most connections to one server at once: those of look-ups and offers, and one for the purge
+  /// list. The transport should allow as many, because the time limits count while a request waits.
+  public var connections: Int {
+    min(max(1, maximumLookUps), 1_000) + min(max(1, uploads), 1_000) + 1
+  }
 
   let secret: [UInt8]
 

@@ -1,5 +1,6 @@
 import CacheFormat
 import HTTPSemantics
+import HTTPTransports
 import Testing
 
 @testable import RemoteTier
@@ -33,6 +34,15 @@ struct SetupTests {
       try RemoteCacheOptions(servers: [server], namespace: text, secret: Machine.secret)
     }
     #expect(error?.code == .invalidNamespace)
+  }
+
+  @Test("each request of a tier finds a connection of a usual transport")
+  func connections() throws {
+    var options = try RemoteCacheOptions(
+      servers: [try RemoteServer("http://a/")], secret: Machine.secret)
+    #expect(options.connections <= NetworkSetup().connectionsPerHost)
+    (options.maximumLookUps, options.uploads) = (.max, .min)
+    #expect(options.connections == 1_002)
   }
 
   @Test("a short secret, no server, and one server twice are refused")

@@ -66,9 +66,16 @@ enum RemoteOptions {
   /// Returns a tier with connections of its own, or `nil` without `--remote`.
   static func tier(_ invocation: Invocation, _ setup: NetworkSetup) throws -> RemoteCache? {
     guard let options = try read(invocation) else { return nil }
-    var setup = setup
-    setup.usesHTTP2 = false
-    return RemoteCache(options: options, transport: try CurlTransport(setup))
+    return RemoteCache(options: options, transport: try CurlTransport(own(setup, options)))
+  }
+
+  /// Returns the set-up of the connections to the servers of a tier. Their number has nothing to do
+  /// with that of an origin.
+  static func own(_ setup: NetworkSetup, _ options: RemoteCacheOptions) -> NetworkSetup {
+    var own = setup
+    own.usesHTTP2 = false
+    own.connectionsPerHost = options.connections
+    return own
   }
 
   /// Reads the purges before anything is answered: this machine may have been away. Without an
