@@ -134,6 +134,7 @@ extension Catalog {
     try journal.cut(segment, at: position)
     state.withLock { state in
       state.journal.tornBytes = 0
+      state.journal.cutOff = nil
       // In a journal that is not whole, perhaps because of this tail, a number is left out. So
       // processes that open the store before it is written anew notice the damage.
       if !state.journal.isWhole { state.journal.sequence &+= 1 }

@@ -73,10 +73,11 @@ extension Catalog {
     var suspected: Int64?
     if let next = state.journal.last?.next { openNext(&state, next) }
     while let use = state.journal.last, !use.isSealed {
-      guard let length = try? fileSystem.length(of: use.segment.file.raw) else {
+      guard let fileLength = try? fileSystem.length(of: use.segment.file.raw) else {
         setUnread(&state, .inputOutput)
         return
       }
+      let length = state.journal.counted(fileLength)
       setReadable(&state)
       if length < use.readBytes {
         // The part that had been read was cut off. This process has its records in the index, but
@@ -86,7 +87,7 @@ extension Catalog {
         return
       }
       if length == use.readBytes {
-        state.journal.tornBytes = 0
+        state.journal.tornBytes = fileLength - length
         return
       }
       var hasTail = false

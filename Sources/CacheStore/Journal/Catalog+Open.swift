@@ -36,8 +36,16 @@ extension Catalog {
   /// Reads the journal, and finds out whether the store was closed. The caller holds the journal's
   /// lock.
   private func openLocked() throws(StoreError) -> UpkeepWork {
-    let mayHaveRestarted = try mayHaveRestarted()
+    var mayHaveRestarted = try mayHaveRestarted()
     try load(afterRestart: mayHaveRestarted)
+    let marked = mayHaveRestarted ? nil : try endUsedSince()
+    if marked != nil {
+      mayHaveRestarted = true
+      state.withLock { state in
+        state.journal.hasRestarted = true
+        state.endedUncleanly = true
+      }
+    }
     // A killed process may have left an incomplete segment.
     try? fileSystem.removeFile(Layout.newSegment, in: place.journal.raw)
     // Or an incomplete copy of `lock`. A checker reports it.
@@ -45,8 +53,10 @@ extension Catalog {
     let dead = try deadSessionsAtOpening()
     tree.staging.noteDeadAtOpening(dead)
     if mayHaveRestarted {
-      do throws(StoreError) { try cutUnsynced(dead) } catch  where error.code == .noSpace {
-        // At a quota, some file systems refuse to shorten a file. Each record and body has a digest, so what
+      do throws(StoreError) { try cutUnsynced(dead, after: marked) } catch
+        where error.code == .noSpace
+      {
+        // At a quota, some file systems refuse to remove a file. Each record and body has a digest, so what
         // can be read is used, and the store can be made smaller.
         try loadAgain()
         state.withLock { $0.endedUncleanly = true }

@@ -287,6 +287,11 @@ package final class Journal: Sendable {
     }
   }
 
+  /// The same for a mark whose records were synced, in whatever run of the machine.
+  var durableEnd: UInt64? {
+    place.lock.withFile { Self.markedEnd($0, hashSeed: hashSeed, files, boot: nil) }
+  }
+
   /// Returns the sequence number in the closing mark in the file `lock`; `nil` if there is no valid
   /// mark.
   ///

@@ -55,9 +55,14 @@ struct JournalState {
   /// The end of the last such part, as `Slot.recordPlace`. What it replaced or removed before is not
   /// known.
   private(set) var damagedPlace: UInt64 = 0
-  /// The bytes at the end that are no record: a write in progress, or the rest of one that a killed
-  /// process left.
+  /// The sequence number before the last such part.
+  private var damagedAfter: UInt64 = 0
+  /// The bytes at the end that are no record: a write in progress, the rest of one that a killed
+  /// process left, or what could not be cut off.
   var tornBytes: Int64 = 0
+  /// The end of what counts of a segment, if the system refuses to cut off the rest, and the length of
+  /// its file.
+  var cutOff: (number: UInt32, end: Int64, length: Int64)?
   /// Whether the journal has to be read again, because another process dropped segments that this
   /// one had not read.
   var needsReload = false
@@ -169,12 +174,20 @@ struct JournalState {
     unread = nil
     sequence = 0
     damagedPlace = 0
+    damagedAfter = 0
   }
 
   /// Notes that a part before the position is damaged or missing.
   mutating func noteDamage() {
     setNotWhole()
     damages += 1
+    damagedAfter = sequence
+  }
+
+  /// Returns whether there is anything after the record with a number, be it damaged.
+  func goesOn(after marked: UInt64) -> Bool {
+    sequence > marked
+      || sequence == marked && (tornBytes > 0 || damages > 0 && damagedAfter == marked)
   }
 
   /// Notes that something is missing before an offset of the current segment, by default before the
@@ -202,6 +215,15 @@ struct JournalState {
   private func place(of offset: Int64) -> UInt64 {
     let number = firstNumber + UInt32(max(0, segments.count - 1))
     return UInt64(number) << 32 | UInt64(max(0, offset))
+  }
+
+  /// Returns the part that counts of the length of the current segment. Once others have changed that, all
+  /// of it counts.
+  mutating func counted(_ length: Int64) -> Int64 {
+    guard let cutOff, cutOff.number == current?.number else { return length }
+    if cutOff.length == length { return cutOff.end }
+    self.cutOff = nil
+    return length
   }
 
   /// Notes that this process has opened the store.

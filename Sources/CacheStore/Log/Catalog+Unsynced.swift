@@ -14,6 +14,16 @@ extension Catalog {
     return try !tree.staging.hasLiveSessions()
   }
 
+  /// Returns the number in a closing mark after which the journal goes on, although no session shows who
+  /// used the store since: their directories were not synced, and a loss of power took them. `nil` if
+  /// that is not so. The caller holds the journal's lock, and has read the journal.
+  func endUsedSince() throws(StoreError) -> UInt64? {
+    guard let marked = journal.durableEnd, state.withLock({ $0.journal.goesOn(after: marked) }),
+      try tree.staging.deadSessions().isEmpty, try !tree.staging.hasLiveSessions()
+    else { return nil }
+    return marked
+  }
+
   /// Cuts the journal off at the first damaged record or wrong body of its newest segments, if they
   /// have bodies. Everything after that place was never synced, so it was not promised, and the records
   /// before it have not been replaced by anything that was.
@@ -27,8 +37,10 @@ extension Catalog {
   /// Does nothing while another process has the store open, because the restart was before that. The
   /// caller holds the journal's lock.
   ///
-  /// - Parameter dead: the sessions of processes that are gone.
-  func cutUnsynced(_ dead: [PathName]) throws(StoreError) {
+  /// - Parameters:
+  ///   - dead: the sessions of processes that are gone.
+  ///   - marked: the number of the last record that is known to be synced. Damage before it stays.
+  func cutUnsynced(_ dead: [PathName], after marked: UInt64?) throws(StoreError) {
     let newest = state.withLock { state -> [Segment] in
       let last = state.journal.nextNumber - 1
       let failed = state.journal.segments.compactMap { $0?.segment.unsynced }
@@ -43,8 +55,11 @@ extension Catalog {
     if try tree.staging.hasLiveSessions() { return }
     let sequence = state.withLock { $0.journal.sequence }
     var unsealedEnd: UInt64?
+    var synced = marked ?? 0
     for segment in newest {
-      guard let (end, isTail) = firstUnsynced(in: segment, after: &unsealedEnd) else { continue }
+      guard let (end, isTail) = firstUnsynced(in: segment, after: &unsealedEnd, &synced)
+      else { continue }
+      if !dead.contains(where: tree.staging.isOfEarlierBoot) { tree.staging.leaveSignOfRestart() }
       // The newest first, so that none is missing if this is interrupted. There may be one that was
       // only begun.
       for later in try journal.numbers().reversed() where later > segment.number {
@@ -54,7 +69,18 @@ extension Catalog {
           try fileSystem.synchronize(place.journal, names: true)
         }
       }
-      try journal.cut(segment, at: end)
+      do throws(StoreError) { try journal.cut(segment, at: end) } catch
+        where error.code == .noSpace
+      {
+        // At a quota, some file systems refuse to shorten a file. The next record needs that, too.
+        let length = try system(path) { () throws(SystemError) in
+          try fileSystem.length(of: segment.file.raw)
+        }
+        state.withLock { state in
+          state.journal.cutOff = (segment.number, end, length)
+          state.endedUncleanly = true
+        }
+      }
       try loadAgain()
       // The next record leaves a number out, so that all who read it before the journal is written anew
       // notice that one is lost.
@@ -78,10 +104,12 @@ extension Catalog {
   /// Returns the place of the first record or body of a segment that is not as it was written, or
   /// that follows records which the segment before has lost at its end; and whether it is a torn end.
   ///
-  /// - Parameter unsealedEnd: the last sequence number of the segment before, if it has no seal; then
-  ///   that of this segment.
+  /// - Parameters:
+  ///   - unsealedEnd: the last sequence number of the segment before, if it has no seal; then that of
+  ///     this segment.
+  ///   - synced: the number of the last record that is known to be synced; 0 once it was read.
   private func firstUnsynced(
-    in segment: Segment, after unsealedEnd: inout UInt64?
+    in segment: Segment, after unsealedEnd: inout UInt64?, _ synced: inout UInt64
   ) -> (Int64, isTail: Bool)? {
     var found: (Int64, isTail: Bool)?
     var before = unsealedEnd.take()
@@ -91,15 +119,19 @@ extension Catalog {
     try? reader.read(segment.file, upTo: length, fileSystem) { item in
       switch item {
       case .record(let header, let bytes, let place):
-        if let end = before.take(), header.sequence != end &+ 1 { found = (place, false) }
+        let end = before.take()
         unsealedEnd = header.type == .seal ? nil : header.sequence
+        let isSynced = header.sequence <= synced
+        if header.sequence >= synced { synced = 0 }
+        if isSynced { break }
+        if let end, header.sequence != end &+ 1 { found = (place, false) }
         if let (head, body) = unsafe PutHead.carrying(header, bytes),
           unsafe !head.digest.names(body, hashSeed: hashSeed)
         {
           found = (place, false)
         }
-      case .damage(let range): found = (range.lowerBound, false)
-      case .tail(let range): found = (range.lowerBound, true)
+      case .damage(let range): if synced == 0 { found = (range.lowerBound, false) }
+      case .tail(let range): if synced == 0 { found = (range.lowerBound, true) }
       }
       return found == nil
     }

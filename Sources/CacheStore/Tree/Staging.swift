@@ -112,6 +112,17 @@ final class Staging: Sendable {
     return made
   }
 
+  /// Makes a session of an earlier run of the machine: the sign of a restart that no other one shows. It
+  /// stays until tree and journal were compared. If it cannot be made, a process that is killed before
+  /// that leaves damage to the next one.
+  func leaveSignOfRestart() {
+    var name = PathName()
+    name.appendHex(boot ^ 1, digits: 8)
+    name.appendHex(.random(in: .min ... .max), digits: 8)
+    try? fileSystem.makeDirectory(name, in: place.staging.raw, mode: StorePlace.directoryMode)
+    try? fileSystem.synchronize(place.staging, names: true)
+  }
+
   /// Ends the session of this process when nobody uses it any more. The next write makes another.
   ///
   /// A call that still runs has appended its record, perhaps, and needs its staged files for the tree. If

@@ -62,7 +62,7 @@ import Testing
   @Test func `a store opens where a quota does not let its journal be cut`() throws {
     let cuts = Atomic<Int>(0)
     let body = TestBody.make(4_000, seed: 1)
-    for seed in 0..<16 as Range<UInt64> {
+    for seed in 0..<64 as Range<UInt64> {
       let volume = SimulatedVolume()
       let first = try open(SimulatedProcess(on: volume))
       for number in 0..<4 { try first.put([1], for: ByteString("\(number)")) }
@@ -84,7 +84,15 @@ import Testing
         let found = user.lookUp(ByteString("\(number)")).entry?.body
         #expect(found == nil || found == body)
       }
+      user.waitUntilIdle()
+      next.setFault(nil)
+      try user.put([2], for: "new")
       user.close()
+      let last = try open(SimulatedProcess(on: left), boot: 2)
+      last.waitUntilIdle()
+      for number in 0..<4 { #expect(last.lookUp(ByteString("\(number)")).entry?.body == [1]) }
+      #expect(last.lookUp("new").entry?.body == [2])
+      last.close()
     }
     #expect(cuts.load(ordering: .relaxed) > 0)
   }
