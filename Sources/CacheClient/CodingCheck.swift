@@ -4,8 +4,8 @@ import HTTPCaching
 /// Decodes a coded body while it is stored, without keeping the content: a damaged one must not
 /// replace a good one.
 struct CodingCheck: ~Copyable, Sendable {
-  /// The most bytes of content for each coded byte. One coding never exceeds 1,032; with several, a few
-  /// bytes could keep a processor busy for hours.
+  /// The most bytes of content, and between several codings, for each coded byte. One coding never exceeds
+  /// 1,032; with several, a few bytes could keep a processor busy for hours.
   private static let maximumRatio = 1_100
 
   /// `nil` once the content has proved too long to be checked.
@@ -37,7 +37,8 @@ struct CodingCheck: ~Copyable, Sendable {
     do throws(ContentCodingError) {
       while let content = try decoder?.next() {
         contentBytes += content.count
-        if contentBytes > codedBytes * Self.maximumRatio { decoder = nil }
+        let bytes = contentBytes + (decoder?.passedBytes ?? 0)
+        if bytes > codedBytes * Self.maximumRatio { decoder = nil }
       }
       if piece == nil { try decoder?.finish() }
       return nil

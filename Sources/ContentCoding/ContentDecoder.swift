@@ -36,6 +36,9 @@ package struct ContentDecoder: ~Copyable, Sendable {
   private var plain: [UInt8] = []
   /// The bytes that have passed between stages since the last output.
   private var silentBytes = 0
+  /// The bytes that have passed between stages, which may be far more than those before and after all of
+  /// them.
+  package private(set) var passedBytes = 0
   private var failure: ContentCodingError?
 
   /// Creates a decoder for codings in the order of `Content-Encoding`: the coding applied first is
@@ -103,6 +106,7 @@ package struct ContentDecoder: ~Copyable, Sendable {
     while true {
       if let piece = try stages[index].next(atMost: Self.maximumPieceBytes) { return piece }
       guard index > 0, let input = try pull(index - 1) else { return nil }
+      passedBytes += input.count
       silentBytes += max(input.count, Self.leastCount)
       guard silentBytes <= Self.maximumSilentBytes else {
         throw .damaged(coding: stages[index].coding.rawValue)

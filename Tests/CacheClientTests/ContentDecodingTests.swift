@@ -202,6 +202,31 @@ struct ContentDecodingTests {
     #expect(result.response.body.storing.name == "stored")
   }
 
+  @Test func `content that takes far more work than its length shows is stored without a check`()
+    async throws
+  {
+    // A MB of blocks without content, and one byte, as a few hundred bytes.
+    let blocks = Array(repeating: [UInt8](), count: 200_000)
+    let content = Self.deflated(blocks + [[0x61]] + Array(repeating: [], count: 12))
+    let blockMatches = (5 * blocks.count - 5) / 258
+    let inner = Self.repeated(
+      Array(content[..<5]), distanceBits: "001000", matches: blockMatches,
+      Array(content[(5 + blockMatches * 258)...]))
+    // Four matches of 14 bits take 7 bytes.
+    let matches = ((45 + 14 * blockMatches) / 8 - 13) / 258
+    let outer = Self.repeated(
+      Array(inner[..<13]), distanceBits: "001010", matches: matches,
+      Array(inner[(13 + matches * 258)...]))
+    #expect(content.count > 1_100 * outer.count)
+    let whole = try ClientSandbox(coded("deflate, deflate, deflate", outer))
+    #expect(try await whole.client.data(for: request()).bytes == [0x61])
+    // The check would notice that the end is missing.
+    let cut = try ClientSandbox(coded("deflate, deflate, deflate", Array(outer.dropLast())))
+    let options = FetchOptions(decodesContent: false)
+    let result = try await cut.client.data(for: request(), options: options)
+    #expect(result.response.body.storing.name == "stored")
+  }
+
   @Test func `what is found damaged in the store is fetched again`() async throws {
     let sandbox = try ClientSandbox(coded("gzip", Self.gzip))
     let result = try await sandbox.client.data(for: request())
