@@ -139,7 +139,11 @@ public final class CachingClient: Sendable {
   private func decoded(
     _ response: ClientResponse, asked request: HTTPRequest, _ options: FetchOptions
   ) -> ClientResponse {
-    if !options.decodesContent { return response }
+    if !options.decodesContent {
+      var response = response
+      response.request.fields = request.fields
+      return response
+    }
     return ContentDecoding.decode(response, asked: request, options) { [cache, store] info in
       // The server has sent it so. The next request fetches it again.
       cache.removeFromMemory(info.key, variant: info.variant)

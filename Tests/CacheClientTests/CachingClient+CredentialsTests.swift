@@ -373,6 +373,20 @@ struct CachingClientCredentialsTests {
     #expect(served.withLock { $0 } == 3)
   }
 
+  @Test("the request of an answer is the caller's, without the name of a credential")
+  func answeredRequest() async throws {
+    let sandbox = try ClientSandbox(.init("text", fields: fresh()))
+    let credential = Credential.password(
+      user: "u", password: "p", persistence: .request, sendsBasicUnasked: true)
+    for decodes in [true, false] {
+      let options = FetchOptions(decodesContent: decodes, credential: credential)
+      let result = try await sandbox.client.data(for: request(), options: options)
+      #expect(result.response.request.fields.isEmpty)
+      let stored = try #require(sandbox.client.storedAnswer(to: request(), options: options))
+      #expect(stored.request.fields.isEmpty)
+    }
+  }
+
   @Test("what goes around the store has the client's credentials, too")
   func aroundTheStore() async throws {
     let answers = ScriptedProvider(.use(Self.right))
