@@ -84,13 +84,14 @@ public final class Store: Sendable {
     guard let isRefused = catalog.beginClosing() else { return }
     if !isRefused && !isReadOnly { tidyBeforeClosing() }
     upkeep.stop()
+    var showsCrash = true
     if !isRefused && !isReadOnly {
       try? catalog.flush()
-      keepSessionIfNotCompared()
+      showsCrash = keepSessionIfNotCompared()
     }
     catalog.endClosing()
     if !isRefused && !isReadOnly {
-      catalog.markEnd()
+      if showsCrash { catalog.markEnd() }
       catalog.tree.staging.giveSessionUp()
     }
     events.finish()
@@ -99,16 +100,23 @@ public final class Store: Sendable {
   /// Lets the session stay if tree and journal are not compared yet after a crash, so that the next
   /// opening does it. One is enough. If the journal has a gap, it has to be one that shows that the gap is
   /// no older than this run of the machine.
-  private func keepSessionIfNotCompared() {
+  ///
+  /// - Returns: false if there can be none, on a full disk for example: then the mark of a clean end must
+  ///   not hide the crash.
+  private func keepSessionIfNotCompared() -> Bool {
     let (isCompared, isWhole) = catalog.state.withLock {
       (!$0.endedUncleanly, $0.journal.isWhole)
     }
     // A repair by `cachefsck` removes such sessions itself.
-    if isCompared || isWhole && catalog.isSupervised { return }
+    if isCompared || isWhole && catalog.isSupervised { return true }
     let dead = (try? recovery.deadSessionsNow()) ?? []
-    if dead.contains(where: { isWhole || !catalog.tree.staging.isOfEarlierBoot($0) }) { return }
-    // Also a program that has only read leaves one: the mark of a clean end would hide the crash.
-    (try? catalog.ownSession())?.stays.store(true, ordering: .relaxed)
+    if dead.contains(where: { isWhole || !catalog.tree.staging.isOfEarlierBoot($0) }) {
+      return true
+    }
+    // Also a program that has only read leaves one.
+    guard let session = try? catalog.ownSession() else { return false }
+    session.stays.store(true, ordering: .relaxed)
+    return true
   }
 
   /// Releases the lock that shows other processes that this one writes. The store stays open, and the
@@ -128,8 +136,7 @@ public final class Store: Sendable {
     _ = try? catalog.settleAll(within: 1_000_000_000)
     upkeep.putOffSettling()
     waitUntilIdle()
-    keepSessionIfNotCompared()
-    catalog.markEnd()
+    if keepSessionIfNotCompared() { catalog.markEnd() }
     catalog.tree.staging.giveSessionUp()
   }
 

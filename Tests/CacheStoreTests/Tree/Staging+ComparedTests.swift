@@ -224,6 +224,19 @@ import Testing
     #expect(compare(try open(boot: 2)).0)
   }
 
+  @Test func `a store that can leave no session has no mark of a clean end`() throws {
+    var store = try openAfterPowerLoss()
+    disk.faults.set { call in
+      call.kind == .makeDirectory || call.kind == .open && call.name == "00" ? .inputOutput : nil
+    }
+    store.close()
+    disk.faults.set(nil)
+    #expect(sandbox.sessions == [])
+    store = try open(boot: 2)
+    #expect(store.catalog.state.withLock { $0.endedUncleanly })
+    store.close()
+  }
+
   @Test(arguments: [false, true])
   func `a store that is closed before it was compared is compared later`(writes: Bool) throws {
     var store = try openAfterPowerLoss()
