@@ -80,12 +80,13 @@ final class JournalSync: Sendable {
       switch outcome {
       case .success(let end):
         state.synced[number] = max(state.synced[number] ?? 0, end)
-        if state.synced.count > 8 { state.synced[state.synced.keys.min() ?? 0] = nil }
       case .failure(let error):
         state.failed[number] = error
       }
       let own = Place(segment: number, end: place.end)
       state.waiting = state.waiting.filter { $0 != own && state.outcome(of: $0) == nil }
+      // Only now: a thread that waited for the oldest segment may have left already.
+      if state.synced.count > 8 { state.synced[state.synced.keys.min() ?? 0] = nil }
     }
     _ = try outcome.get()
   }

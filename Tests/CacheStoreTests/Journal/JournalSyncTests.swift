@@ -1,5 +1,7 @@
+import CacheFormat
 import CacheSystem
 import SimulatedFiles
+import Synchronization
 import Testing
 
 @testable import CacheStore
@@ -59,5 +61,47 @@ import Testing
     disk.faults.set(nil)
     try store.put([3], for: "c")
     #expect(store.catalog.journal.sync.waitingCount == 0)
+  }
+
+  @Test func `no thread counts as waiting after another one has synced its old segment`() throws {
+    let disk = FaultyFiles()
+    let sandbox = StoreSandbox()
+    let store = try sandbox.open()
+    defer { store.close() }
+    try store.put([1], for: "a")
+    let path = sandbox.inside(try #require(sandbox.segments.last))
+    // More than are remembered as synced.
+    let segments = try (1...10).map { number in
+      Segment(
+        SegmentHeader(
+          storeID: store.catalog.id, hashSeed: 0, number: number, created: Timestamp(nanoseconds: 0)
+        ),
+        file: try disk.open(userPath: path, [.read, .write]))
+    }
+    let sync = JournalSync()
+    @Sendable func wait(for segment: Segment) throws(SystemError) {
+      try sync.wait(
+        for: AppendedPlace(segment: segment, end: 1), among: { segments }, readTo: { nil },
+        in: store.catalog.place.journal, disk)
+    }
+    let hasLeft = Monitor(false)
+    let count = Atomic<Int>(0)
+    disk.faults.set { call in
+      guard call.kind == .synchronize else { return nil }
+      switch count.add(1, ordering: .relaxed).newValue {
+      case 1:
+        // While the oldest is being synced, a thread waits for it.
+        try? startThread {
+          try? wait(for: segments[0])
+          hasLeft.change { $0 = true }
+        }
+        while sync.waitingCount < 2 {}
+      case 2: hasLeft.wait { $0 ? () : nil }
+      default: break
+      }
+      return nil
+    }
+    try wait(for: segments[9])
+    #expect(sync.waitingCount == 0)
   }
 }
