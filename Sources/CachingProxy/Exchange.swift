@@ -193,7 +193,14 @@ final class Exchange: Sendable {
       state.upload.isChunked = head.framing == .chunked
       state.upload.isClosed = true
     }
-    if head.hasBody { Task { [weak self] in await self?.answerLate() } }
+    guard head.hasBody else { return 0 }
+    // A server that stops must not find the connection suspended behind an early answer.
+    guard core.exchanges.add(self) else { return nil }
+    let task = Task { [weak self] in
+      guard let self else { return }
+      await answerLate()
+    }
+    state.withLock { $0.task = task }
     return 0
   }
 

@@ -1,3 +1,4 @@
+import CacheSystem
 import HTTPSemantics
 import HTTPTransports
 import Testing
@@ -132,6 +133,25 @@ struct EarlyAnswerTests {
       }
     }
     #expect(isSent && reading.status == 421 && reading.end == (pauses ? .open : .closed))
+  }
+
+  @Test func `of the proxy ends when the server stops`() async throws {
+    let (early, reading) = try await withServer(ScriptedBackend()) { port, server in
+      try await onThread {
+        let client = try RawClient(port: port)
+        client.send("POST / HTTP/1.1\r\nHost: other\r\nContent-Length: 1000000\r\n\r\n")
+        let early = client.read(until: ".\n")
+        // As a server does that stops: behind an answer that its client does not read, the connection
+        // would stay suspended.
+        guard case .running(let running) = server.phase.withLock({ $0 }) else {
+          throw RawClient.NoConnection()
+        }
+        running.core.exchanges.abortAll()
+        client.send("x")
+        return (early, client.read())
+      }
+    }
+    #expect(early.status == 421 && reading.end != .open)
   }
 
   @Test(arguments: [(true, "too large"), (false, "too large"), (true, ""), (false, "")])
