@@ -21,7 +21,10 @@ extension Catalog {
     guard let marked = journal.durableEnd, state.withLock({ $0.journal.goesOn(after: marked) }),
       try tree.staging.deadSessions().isEmpty, try !tree.staging.hasLiveSessions()
     else { return nil }
-    return marked
+    // What is torn at the end of a segment with a second name stays there.
+    let last = state.withLock { $0.journal.current }
+    let status = last.flatMap { try? fileSystem.status(of: $0.file.raw) }
+    return status?.isLinked == true ? nil : marked
   }
 
   /// Cuts the journal off at the first damaged record or wrong body of its newest segments, if they
