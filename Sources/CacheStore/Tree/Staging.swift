@@ -97,9 +97,7 @@ final class Staging: Sendable {
   /// Makes the session of this process. The caller holds the journal's lock, so that no process
   /// mistakes the new directory for that of a killed process before it is locked.
   func makeSession() throws(StoreError) -> Session {
-    var name = PathName()
-    name.appendHex(boot, digits: 8)
-    name.appendHex(.random(in: .min ... .max), digits: 8)
+    let name = newName(of: boot)
     let made = try system("\(path)/\(name.text)") { () throws(SystemError) in
       try fileSystem.makeDirectory(
         name, in: place.staging.raw, mode: StorePlace.directoryMode)
@@ -116,11 +114,17 @@ final class Staging: Sendable {
   /// stays until tree and journal were compared. If it cannot be made, a process that is killed before
   /// that leaves damage to the next one.
   func leaveSignOfRestart() {
-    var name = PathName()
-    name.appendHex(boot ^ 1, digits: 8)
-    name.appendHex(.random(in: .min ... .max), digits: 8)
-    try? fileSystem.makeDirectory(name, in: place.staging.raw, mode: StorePlace.directoryMode)
+    try? fileSystem.makeDirectory(
+      newName(of: boot ^ 1), in: place.staging.raw, mode: StorePlace.directoryMode)
     try? fileSystem.synchronize(place.staging, names: true)
+  }
+
+  /// Returns a name for a session of a run of the machine.
+  private func newName(of boot: UInt64) -> PathName {
+    var name = PathName()
+    name.appendHex(boot, digits: 8)
+    name.appendHex(.random(in: .min ... .max), digits: 8)
+    return name
   }
 
   /// Ends the session of this process when nobody uses it any more. The next write makes another.
