@@ -139,11 +139,9 @@ public final class CachingClient: Sendable {
   private func decoded(
     _ response: ClientResponse, asked request: HTTPRequest, _ options: FetchOptions
   ) -> ClientResponse {
-    if !options.decodesContent {
-      var response = response
-      response.request.fields = request.fields
-      return response
-    }
+    var response = response
+    response.request.fields = request.fields
+    if !options.decodesContent { return response }
     return ContentDecoding.decode(response, asked: request, options) { [cache, store] info in
       // The server has sent it so. The next request fetches it again.
       cache.removeFromMemory(info.key, variant: info.variant)

@@ -24,7 +24,6 @@ enum ContentDecoding {
     remove: @escaping @Sendable (EntryInfo) -> Void
   ) -> ClientResponse {
     var response = response
-    response.request.fields = request.fields
     // A response without content may still state how the content would be coded.
     guard mayDecode(request, options), request.method != .head,
       response.head.status != 204, response.head.status != 304,
