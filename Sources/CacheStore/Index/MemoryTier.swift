@@ -34,9 +34,9 @@ struct MemoryTier: ~Copyable {
   mutating func find(_ slot: UInt32) -> (record: PutRecord, body: [UInt8])? {
     guard Int(slot) < places.count, places[Int(slot)] > 0 else { return nil }
     let place = Int(places[Int(slot)]) - 1
-    guard nodes[place] != nil else { return nil }
-    if nodes[place]?.isRecent == false { nodes[place]?.isRecent = true }
-    return nodes[place].map { ($0.record, $0.body) }
+    guard let node = nodes[place] else { return nil }
+    if !node.isRecent { nodes[place]?.isRecent = true }
+    return (node.record, node.body)
   }
 
   /// Adds an entry.
