@@ -236,8 +236,8 @@ extension Exchange {
       case .finished:
         if state.note.isHTTP11, !state.isProbed {
           state.isProbed = true
-          let probe = Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)
-          unsafe InterimAnswer.write(probe, to: connection.socket, connection.session)
+          unsafe InterimAnswer.write(
+            InterimAnswer.proceed, to: connection.socket, connection.session)
         }
         return false
       }

@@ -14,6 +14,8 @@ struct UploadState {
   var missing: UInt64?
   /// Whether the client waits for `100 Continue` before it sends the body.
   var awaitsContinue = false
+  /// Whether the exchange itself has to send that `100`.
+  var sendsContinue = false
   /// Whether some of the body has been received.
   var hasBegun = false
   /// Whether the origin has asked for the body.

@@ -234,6 +234,7 @@ final class Exchange: Sendable {
       state.upload.isChunked = head.framing == .chunked
       state.upload.missing = length
       state.upload.awaitsContinue = head.expectsContinue
+      state.upload.sendsContinue = !head.isContinuedByLibrary
       state.phase = head.expectsContinue ? .startingUpload : .uploading
     }
     fetch(request, .stream(length: length, UploadSource(self)))
@@ -247,6 +248,10 @@ final class Exchange: Sendable {
       if let answer = state.answer, state.upload.isClosed, state.early == nil { return answer }
       if state.upload.isWanted || state.answer != nil {
         state.phase = .uploading
+        if state.upload.sendsContinue {
+          unsafe InterimAnswer.write(
+            InterimAnswer.proceed, to: connection.socket, connection.session)
+        }
       } else {
         suspend(&state)
       }

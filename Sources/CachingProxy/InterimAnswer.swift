@@ -7,6 +7,9 @@ enum InterimAnswer {
   /// The limit on the length of an interim answer that is passed on, in bytes.
   static let maximumLength = 16 * 1024
 
+  /// A `100` without fields.
+  static let proceed = Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)
+
   /// Returns the bytes of an interim answer, or `nil` if it is too long.
   static func bytes(of head: HTTPResponseHead, via: String) -> [UInt8]? {
     let phrase = head.status == 103 ? "Early Hints" : head.status == 102 ? "Processing" : "Interim"

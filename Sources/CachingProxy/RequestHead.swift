@@ -37,6 +37,9 @@ struct RequestHead: Hashable {
   let framing: Framing
   /// Whether the client waits for `100 Continue` before it sends the body.
   let expectsContinue: Bool
+  /// Whether the server library sends that `100`. It compares the first `Expect` alone, with the white
+  /// space after its value.
+  let isContinuedByLibrary: Bool
 
   /// Checks a head.
   ///
@@ -62,6 +65,9 @@ struct RequestHead: Hashable {
     try Self.checkHost(fields, isHTTP11: isHTTP11)
     let trimmed = HTTPFields(fields.map { HTTPField(name: $0.name, value: $0.value.trimmed) })
     expectsContinue = isHTTP11 && framing != .none && RequestCheck.expectsContinue(trimmed)
+    let expected = fields.first { $0.isNamed("Expect") }?.value
+    isContinuedByLibrary =
+      expected.map { String(decoding: $0, as: UTF8.self).lowercased() } == "100-continue"
     self.fields = trimmed
   }
 

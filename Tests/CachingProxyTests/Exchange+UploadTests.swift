@@ -52,12 +52,14 @@ import Testing
     }
   }
 
-  @Test func `is not asked for before the origin wants it`() async throws {
+  @Test(arguments: [
+    "Expect: 100-continue", "Expect:100-Continue \t", "Expect: x\r\nExpect: 100-continue",
+  ])
+  func `is not asked for before the origin wants it`(expect: String) async throws {
     let reading = try await withServer(summing) { port, _ in
       try await onThread {
         let client = try RawClient(port: port)
-        client.send(
-          "POST / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n")
+        client.send("POST / HTTP/1.1\r\nHost: x\r\n\(expect)\r\nContent-Length: 3\r\n\r\n")
         let interim = client.read(until: "\r\n\r\n")
         #expect(interim.text == "HTTP/1.1 100 Continue\r\n\r\n")
         client.send("abc")
