@@ -14,6 +14,8 @@ struct EarlyAnswer {
     case chunks
     /// By the end of the connection.
     case connection
+    /// There is no body; a length is stated nevertheless.
+    case none(told: UInt64?)
   }
 
   let framing: Framing
@@ -28,13 +30,16 @@ struct EarlyAnswer {
     }
   }
 
+  /// Creates an answer without a body.
+  init(told: UInt64?) { framing = .none(told: told) }
+
   /// Returns the head, with the fields of ``AnswerLines``: name, NUL, value, NUL, and so on.
   func head(status: Int, lines: [UInt8]) -> [UInt8] {
     var lines = lines
     switch framing {
-    case .length(let count): lines += Array("Content-Length\0\(count)\0".utf8)
+    case .length(let count), .none(let count?): lines += Array("Content-Length\0\(count)\0".utf8)
     case .chunks: lines += Array("Transfer-Encoding\0chunked\0".utf8)
-    case .connection: break
+    case .connection, .none(nil): break
     }
     return Self.plainHead(status: status, lines: lines)
   }

@@ -48,7 +48,7 @@ extension Exchange {
       guard case .stream(let length, let source) = answer.body else { return }
       guard let note else { return source.cancel() }
       await pump(
-        source, length: length, discards: note.isHead || [204, 304].contains(answer.head.status))
+        source, length: length, discards: isBodiless(answer, note))
     }
     // Cancelling calls handlers of the code that the task runs, which take the lock.
     let isLate = state.withLock { state in
@@ -172,9 +172,7 @@ extension Exchange {
   /// Returns the content that is sent after the head.
   private func content(of answer: ProxyAnswer, isHead: Bool) -> ResponseContent {
     let status = answer.head.status
-    if isHead || status == 304 {
-      return .none(told: answer.head.fields.contentLength ?? answer.representationLength)
-    }
+    if isHead || status == 304 { return .none(told: toldLength(of: answer)) }
     if status == 204 { return .bytes([]) }
     switch answer.body {
     case .bytes(let bytes): return .bytes(bytes)
@@ -186,6 +184,18 @@ extension Exchange {
     case .tunnel: return .tunnel
     case .stream(let length, _): return .stream(length: length, self)
     }
+  }
+
+  /// Returns the length that an answer states without having a body; `nil` for none (RFC 9110, section
+  /// 8.6).
+  func toldLength(of answer: ProxyAnswer) -> UInt64? {
+    if answer.head.status == 204 { return nil }
+    return answer.head.fields.contentLength ?? answer.representationLength
+  }
+
+  /// Returns whether no body is sent with an answer.
+  func isBodiless(_ answer: ProxyAnswer, _ note: AnswerNote) -> Bool {
+    note.isHead || [204, 304].contains(answer.head.status)
   }
 
   /// Records that the request has ended. The connection is not used after that.

@@ -1,5 +1,6 @@
 import CacheSystem
 import HTTPSemantics
+import HTTPTransports
 
 // Sending an answer while the body of its request is still being received.
 extension Exchange {
@@ -9,12 +10,24 @@ extension Exchange {
   /// The library writes nothing to the socket in these phases, except perhaps `100 Continue`, which
   /// is complete when the first bytes of the body have been received.
   func mayAnswerEarly(_ state: State) -> Bool {
-    guard !state.isEnded, !state.isAborted, !isEncrypted, let answer = state.answer,
-      !state.note.isHead,
-      ![204, 304].contains(answer.head.status), state.isReceiving,
-      !state.upload.isClosed || state.upload.isLate
+    guard !state.isEnded, !state.isAborted, state.answer != nil, state.isReceiving,
+      !state.upload.isClosed || state.upload.isLate,
+      // With TLS it is sent while nothing is received, and the end of the connection cannot end its body.
+      !isEncrypted || state.upload.isLate && state.note.isHTTP11
     else { return false }
     return !state.upload.awaitsContinue || state.upload.hasBegun
+  }
+
+  /// Suspends a connection with TLS until its early answer has been sent; must be called with the lock
+  /// held, on the thread of the server. Without TLS, the answer is sent while the client sends.
+  ///
+  /// - Returns: `false` if there is no reason to wait.
+  func suspendForEarlyAnswer(_ state: inout State) -> Bool {
+    guard isEncrypted, state.early != nil, state.download.end == nil, !state.isAborted else {
+      return false
+    }
+    suspend(&state)
+    return true
   }
 
   /// Begins to send the answer, if it can be sent before the whole request has been received.
@@ -23,9 +36,14 @@ extension Exchange {
   func beginEarly(_ length: UInt64?) async -> Bool {
     let head: [UInt8]? = state.withLock { state in
       guard mayAnswerEarly(state), let answer = state.answer else { return nil }
-      let early = EarlyAnswer(
-        length: length, isHTTP11: state.note.isHTTP11, isRequestChunked: state.upload.isChunked)
+      let early =
+        isBodiless(answer, state.note)
+        ? EarlyAnswer(told: toldLength(of: answer))
+        : EarlyAnswer(
+          length: length, isHTTP11: state.note.isHTTP11, isRequestChunked: state.upload.isChunked)
       state.early = early
+      // All of an empty body may have been read; the connection must not end before it has been sent.
+      state.download.end = nil
       state.note.take(answer)
       connection.sendWithoutDelay()
       let lines = lines(of: answer, to: state.reversed, closes: true)
@@ -48,8 +66,9 @@ extension Exchange {
     let (writer, bytes) = state.withLock { state -> (_, [UInt8]?) in
       state.upload.isLate = true
       let writer = earlyWriter(&state)
-      return switch state.answer?.body {
-      case .bytes(let bytes): (writer, bytes)
+      guard let answer = state.answer else { return (writer, nil) }
+      return switch answer.body {
+      case .bytes(let bytes): (writer, isBodiless(answer, state.note) ? [] : bytes)
       // All of an empty body is there.
       case .stream where state.download.end == .complete: (writer, [])
       default: (writer, nil)
@@ -157,9 +176,13 @@ extension Exchange {
     var rest = bytes[...]
     var pause = Self.shortestPause
     var waited = Duration.zero
+    // Safety: the session is used only while the connection is suspended.
+    let tls = unsafe connection.session.map { unsafe EncryptedEnd(connection.socket, $0) { _ in } }
     while !rest.isEmpty {
       let count: Int? = state.withLock { state in
-        state.isEnded || state.isAborted ? nil : connection.send(rest)
+        guard !state.isEnded, !state.isAborted else { return nil }
+        guard let tls else { return connection.send(rest) }
+        return state.isSuspended ? send(rest, tls, &state) : 0
       }
       guard let count, waited < core.patience else { return false }
       if count > 0 {
@@ -172,6 +195,19 @@ extension Exchange {
       }
     }
     return true
+  }
+
+  /// Sends as many bytes as the system accepts at once on a suspended connection with TLS; must be
+  /// called with the lock held.
+  private func send(_ bytes: ArraySlice<UInt8>, _ tls: EncryptedEnd, _ state: inout State) -> Int? {
+    switch unsafe bytes.withUnsafeBytes({ unsafe tls.write($0) }) {
+    case .bytes(let count): return count
+    case .wouldBlock:
+      // The client may read nothing before it has sent more.
+      if connection.isReadable { wake(&state) }
+      return 0
+    case .end, .failed: return nil
+    }
   }
 
   private static let shortestPause = Duration.milliseconds(2)

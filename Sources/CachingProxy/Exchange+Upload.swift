@@ -65,7 +65,9 @@ extension Exchange {
     }
     resume(writer, with: .early)
     let (count, reader) = state.withLock { state -> (Int, CheckedContinuation<Void, Never>?) in
-      guard !state.upload.isClosed else { return (data.count, nil) }
+      guard !state.upload.isClosed else {
+        return (suspendForEarlyAnswer(&state) ? 0 : data.count, nil)
+      }
       let missing = state.upload.missing.map { $0 - min($0, UInt64(data.count)) }
       guard missing == 0 || state.upload.byteCount < UploadState.capacity else {
         suspend(&state)

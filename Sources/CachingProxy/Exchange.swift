@@ -89,7 +89,8 @@ final class Exchange: Sendable {
     state.withLock { $0.note.start = core.clock.now() }
   }
 
-  /// Whether the client uses TLS: then only the server library may write to its socket.
+  /// Whether the client uses TLS: then its session is used by one thread at a time, that of the server
+  /// library or, while the connection is suspended, another one.
   var isEncrypted: Bool { core.isEncrypted || intercepted != nil }
 
   /// Continues with the request.
@@ -118,7 +119,9 @@ final class Exchange: Sendable {
       if let data = unsafe data { return unsafe take(data) }
       return endUpload()
     case .dropping(let answer):
-      if let data = unsafe data { return data.count }
+      if let data = unsafe data {
+        return state.withLock { suspendForEarlyAnswer(&$0) } ? 0 : data.count
+      }
       let isEarly = state.withLock { state in
         state.upload.isFinished = true
         return state.early != nil

@@ -154,6 +154,25 @@ struct EarlyAnswerTests {
     #expect(early.status == 421 && reading.end != .open)
   }
 
+  @Test(arguments: [("HEAD", 413, "9"), ("POST", 304, "9"), ("POST", 204, nil)])
+  func `that has no body reaches a client that pauses`(
+    method: String, status: Int, length: String?
+  ) async throws {
+    let backend = ScriptedBackend(answering: { _, _, _ in
+      var answer = ProxyAnswer.text("too large", status: status)
+      answer.representationLength = 9
+      return answer
+    })
+    let reading = try await withServer(backend) { port, _ in
+      try await onThread {
+        let client = try RawClient(port: port)
+        client.send("\(method) / HTTP/1.1\r\nHost: x\r\nContent-Length: 90000000\r\n\r\nabc")
+        return client.read(until: "\r\n\r\n")
+      }
+    }
+    #expect(reading.status == status && reading.field("Content-Length") == length)
+  }
+
   @Test(arguments: [(true, "too large"), (false, "too large"), (true, ""), (false, "")])
   func `that refuses reaches a client that pauses`(isStreamed: Bool, text: String) async throws {
     let bytes = Array(text.utf8)

@@ -56,24 +56,21 @@ import Testing
     }
   }
 
-  @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/curl"), "install curl"))
-  func `passes interim answers on`() async throws {
-    let hinting = ScriptedBackend(answering: { _, _, onInterim in
-      for link in ["</a>", "</b>"] {
-        onInterim(HTTPResponseHead(status: 103, fields: [HTTPField("Link", link)]))
-      }
-      return .text("ok")
-    })
+  private static let hasCurl = FileManager.default.isExecutableFile(atPath: "/usr/bin/curl")
+
+  /// Runs curl on a server with TLS; returns what it prints.
+  private func curl(_ backend: ScriptedBackend, _ arguments: [String] = []) async throws -> String {
     var options = ProxyOptions(listen: ListenAddress(host: "127.0.0.1", port: 0))
     options.origin = try NormalizedURL("http://origin.test")
     options.certificate = Self.certificate
     let server = ProxyServer(
-      backend: hinting, options: options, pages: nil, observers: [], clock: FixedClock())
-    let text = try await run(server) { port, _ in
+      backend: backend, options: options, pages: nil, observers: [], clock: FixedClock())
+    return try await run(server) { port, _ in
       try await onThread {
         let process = Process()
         process.executableURL = URL(filePath: "/usr/bin/curl")
-        process.arguments = ["-s", "-i", "-k", "https://localhost:\(port)/"]
+        process.arguments =
+          ["-s", "-i", "-k", "-m", "60"] + arguments + ["https://localhost:\(port)/"]
         let output = Pipe()
         process.standardOutput = output
         try process.run()
@@ -82,6 +79,32 @@ import Testing
         return String(decoding: data, as: UTF8.self)
       }
     }
+  }
+
+  @Test(
+    .enabled(if: Self.hasCurl, "install curl"), .timeLimit(.minutes(5)),
+    arguments: [nil, 0, 100, 10_000_000] as [Int?])
+  func `refuses an upload that does not end`(length: Int?) async throws {
+    let body = String(repeating: "x", count: length ?? 0)
+    let backend = ScriptedBackend(answering: { _, _, _ in
+      .stream(Pieces([body]), length: UInt64(body.utf8.count), status: 413)
+    })
+    // Without a length, the proxy itself refuses the name.
+    let text = try await curl(
+      backend, ["-H", "Expect:", "-T", "/dev/zero"] + (length == nil ? ["-H", "Host: other"] : []))
+    #expect(text.hasPrefix(length == nil ? "HTTP/1.1 421 " : "HTTP/1.1 413 "))
+    #expect(length == nil || text.hasSuffix("\r\n\r\n" + body))
+  }
+
+  @Test(.enabled(if: Self.hasCurl, "install curl"))
+  func `passes interim answers on`() async throws {
+    let hinting = ScriptedBackend(answering: { _, _, onInterim in
+      for link in ["</a>", "</b>"] {
+        onInterim(HTTPResponseHead(status: 103, fields: [HTTPField("Link", link)]))
+      }
+      return .text("ok")
+    })
+    let text = try await curl(hinting)
     let heads = text.components(separatedBy: "\r\n\r\n")
     #expect(heads.count == 4)
     #expect(heads.prefix(2).allSatisfy { $0.hasPrefix("HTTP/1.1 103 Early Hints\r\nLink: </") })
