@@ -93,8 +93,10 @@ extension ResponseCache {
 
   /// Returns what the history has for a request whose origin cannot be reached.
   func remembered(_ forwarding: Forwarding, now: HTTPDate) -> Serving? {
-    if RequestDirectives(forwarding.original.fields).noCache { return nil }
-    return serving(forwarding.history, forwarding.original, now)
+    let directives = RequestDirectives(forwarding.original.fields)
+    return serving(
+      forwarding.history.filter { rules.mayRecall($0.response, for: directives) },
+      forwarding.original, now)
   }
 
   private func serving(

@@ -53,11 +53,14 @@ extension ResponseCache {
 
   /// Returns the response to serve if the origin cannot be reached (RFC 9111, section 4.2.4).
   package func fallback(for forwarding: Forwarding, now: Timestamp) -> Serving? {
+    let selected = forwarding.fallback
     // The history is older than a stored answer.
-    guard let selected = forwarding.fallback,
-      forwarding.history.isEmpty || CacheRules.isGood(selected.base.response.status)
-    else { return remembered(forwarding, now: now.date) }
-    guard
+    if !(selected.map { CacheRules.isGood($0.base.response.status) } ?? false),
+      let remembered = remembered(forwarding, now: now.date)
+    {
+      return remembered
+    }
+    guard let selected,
       rules.mayServeStale(
         selected.base.response, for: RequestDirectives(forwarding.original.fields), at: now.date,
         after: .unreachable)

@@ -37,6 +37,13 @@ extension CacheRules {
     hasHistory && (status == 404 || status == 410)
   }
 
+  /// Returns whether the history may answer with a response because the origin cannot be reached: not if
+  /// the response or the request demands the origin's consent (RFC 9111, section 4.2.4).
+  public func mayRecall(_ response: StoredResponse, for request: RequestDirectives) -> Bool {
+    let directives = response.facts.directives
+    return !directives.noCache.isAll && !directives.mustRevalidate && !request.noCache
+  }
+
   /// Returns whether a stored response is worth keeping when a 404 or 410 replaces it, and is served
   /// before one without a network.
   public static func isGood(_ status: Int) -> Bool { (200..<400).contains(status) && status != 304 }

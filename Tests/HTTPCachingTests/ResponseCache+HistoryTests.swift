@@ -171,6 +171,26 @@ struct ResponseCacheHistoryTests {
     #expect(sandbox.cache.fallback(for: noCache, now: moment(10)) == nil)
   }
 
+  @Test(arguments: ["no-cache", "max-age=1, must-revalidate"], [true, false])
+  func `what demands the origin's consent is there only if no network is allowed`(
+    directives: String, isReplaced: Bool
+  ) throws {
+    let sandbox = try CacheSandbox(keepsHistory: true)
+    let fields: HTTPFields = [HTTPField("Cache-Control", directives)]
+    if isReplaced {
+      try sandbox.load(request("/a"), page(directives), content(10))
+      try sandbox.load(request("/a"), head(404, []), content(3), at: 5)
+    } else {
+      let vary: HTTPFields = [fields[0], HTTPField("Vary", "*")]
+      try sandbox.load(request("/a"), head(200, vary), content(10))
+    }
+    let forwarding = try #require(sandbox.forward(request("/a"), policy: .protocolRules, at: 90))
+    let serving = sandbox.cache.fallback(for: forwarding, now: moment(100))
+    // Of a 404 that replaced it, a stale copy may be served.
+    #expect(serving?.head.status == (isReplaced ? 404 : nil))
+    #expect(try sandbox.served(request("/a"), policy: .offline, at: 100)?.body == content(10))
+  }
+
   @Test(arguments: [10, 100_000])
   func `a page that was confirmed for another client is there for it without a network`(
     length: Int
