@@ -1,4 +1,5 @@
 import CLibrary
+import CacheSystem
 
 /// Runs a tool, from its command line to its exit status.
 package enum Tool {
@@ -17,9 +18,20 @@ package enum Tool {
     _ body: (Invocation) async throws -> ExitStatus
   ) async -> Never {
     fillStandardDescriptors()
+    let files = OpenFiles.raiseLimit()
+    guard files >= leastFiles else {
+      printMessage(
+        "\(command.name): this process may have \(files) files open, which is too few; allow "
+          + "\(leastFiles) or more (ulimit -n)")
+      exit(Int32(statuses.failure.rawValue))
+    }
     Interruption.watch(statuses: statuses, patience: patience)
     exit(Int32(await run(command, Argument.ofProcess(), statuses, body).rawValue))
   }
+
+  /// The files that a process must be able to have open. Without descriptors, not even Swift's runtime
+  /// works: it would end the process with SIGILL.
+  private static let leastFiles: UInt64 = 64
 
   /// Does the work of ``main(_:_:)`` for the given arguments, and returns the status.
   static func run(

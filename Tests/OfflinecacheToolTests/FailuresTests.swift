@@ -36,6 +36,18 @@ import ToolTesting
     #expect(!exists(tool.store))
   }
 
+  @Test(arguments: [["stats"], ["fetch", "http://localhost:1/"]])
+  func `a process that may open too few files says so`(words: [String]) throws {
+    let tool = ToolRun()
+    let program = ["/bin/sh", "-c", "ulimit -n 14; exec \"$@\"", "sh", try ToolRun.executable()]
+    let result = try tool.run(
+      program: (program + ["--store", tool.store] + words).map { Array($0.utf8) })
+    #expect(result.status == 2)
+    #expect(
+      result.errors == "offlinecache: this process may have 14 files open, which is too few; "
+        + "allow 64 or more (ulimit -n)\n")
+  }
+
   @Test func `a file where the store should be is left alone`() throws {
     let tool = ToolRun()
     try tool.write([1, 2, 3], to: tool.store)
