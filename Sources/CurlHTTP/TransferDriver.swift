@@ -123,10 +123,11 @@ final class TransferDriver {
     load.add()
     let readBytes = load.readBytes
     let new = RunningTransfer(transfer, handle, sockets, setup, readBytes: readBytes)
+    let logsConnectionIn = RequestCheck.logsConnectionIn(transfer.request.fields)
     var fault: String?
     if !handle.configure(transfer, setup, readBytes: readBytes)
       || !handle.set(CURLOPT_FRESH_CONNECT, mayFindDeadConnection(transfer) ? 1 : 0)
-      || !handle.set(CURLOPT_FORBID_REUSE, Self.logsConnectionIn(transfer.request) ? 1 : 0)
+      || !handle.set(CURLOPT_FORBID_REUSE, logsConnectionIn ? 1 : 0)
       || !sockets.watch(handle) || !new.installCallbacks()
       || !(cookies?.serve(handle, transfer.request) ?? !setup.keepsCookies)
     {
@@ -145,15 +146,6 @@ final class TransferDriver {
     transferOfHandle[handle.id] = ObjectIdentifier(transfer)
     if transfer.upload != nil { uploading.insert(ObjectIdentifier(transfer)) }
     if let next = new.nextTimeout(at: .now) { checkTimeouts(by: next.time) }
-  }
-
-  /// Returns whether a request may log its connection in, as with NTLM. The server would take the next
-  /// request on that connection for one of the same user, so there must be none.
-  private static func logsConnectionIn(_ request: HTTPRequest) -> Bool {
-    guard let value = request.fields.first(named: "Authorization")?.text.lowercased() else {
-      return false
-    }
-    return ["ntlm", "negotiate", "kerberos", "nego2"].contains { value.hasPrefix($0) }
   }
 
   /// Removes a running transfer from libcurl; returns `false` if it is not running.

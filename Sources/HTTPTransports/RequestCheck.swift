@@ -17,6 +17,13 @@ package enum RequestCheck {
     fields.contains { $0.isNamed("Expect") && $0.text.lowercased() == "100-continue" }
   }
 
+  /// Returns whether a request may log its connection in, as with NTLM. The server would take the next
+  /// request on that connection for one of the same user, so there must be none.
+  package static func logsConnectionIn(_ fields: HTTPFields) -> Bool {
+    guard let value = fields.first(named: "Authorization")?.text.lowercased() else { return false }
+    return ["ntlm", "negotiate", "kerberos", "nego2"].contains { value.hasPrefix($0) }
+  }
+
   private static func fault(in body: RequestBody, of method: HTTPMethod) -> String? {
     switch body {
     case .bytes(let bytes) where bytes.isEmpty: return nil

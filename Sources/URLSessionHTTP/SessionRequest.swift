@@ -29,6 +29,9 @@ enum SessionRequest {
     }
     if let fault = RequestCheck.fault(in: request, body) { throw refuse(fault) }
     if request.method == .get, body.hasContent { throw refuse("URLSession sends no body with GET") }
+    if RequestCheck.logsConnectionIn(request.fields) {
+      throw refuse("its Authorization logs a connection in, which URLSession would use again")
+    }
     guard let url = URL(string: request.url.string), url.absoluteString == request.url.string else {
       throw refuse("Foundation does not accept the URL")
     }

@@ -20,8 +20,9 @@ public import HTTPTransports
 ///
 /// **What URLSession does not have:** trailers, the reason phrase, the version of HTTP, the order of
 /// fields, and the borders between fields of the same name: their values are joined with commas.
-/// Requests with `GET` have no body. `Expect` is not sent. If the request has none, `User-Agent`,
-/// `Accept` and a `Content-Type` are sent, whatever `TransportOptions.addsDefaultFields` says.
+/// Requests with `GET` have no body, and none may log its connection in (NTLM, Negotiate). `Expect` is
+/// not sent. If the request has none, `User-Agent`, `Accept` and a `Content-Type` are sent, whatever
+/// `TransportOptions.addsDefaultFields` says.
 /// `connectTimeout` and `idleTimeout` are added up until the first sign of the server, because
 /// URLSession does not report that it has connected. HTTP/2 cannot be switched off.
 ///

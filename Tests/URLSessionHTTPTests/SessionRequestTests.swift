@@ -54,6 +54,14 @@ import TransportTesting
     #expect(request.value(forHTTPHeaderField: "Range") == "bytes=1-")
   }
 
+  @Test(arguments: ["NTLM abc=", "Negotiate abc=", "negotiate"])
+  func `what logs a connection in is refused`(value: String) {
+    #expect(
+      fault([HTTPField("Authorization", value)])
+        == "invalidRequest: its Authorization logs a connection in, which URLSession would use again"
+    )
+  }
+
   @Test func `fields of one name are joined, cookies by a semicolon`() throws {
     let request = try make([
       HTTPField("X", "1"), HTTPField("Cookie", "a=b"), HTTPField("x", "2"),
