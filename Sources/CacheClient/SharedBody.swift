@@ -79,7 +79,7 @@ final class SharedBody: Sendable {
   /// Computes the SHA-256 of a body that machines may share.
   private let digest: Mutex<MessageDigest?>
   /// Finds damage in coded content.
-  private let coding: Mutex<CodingCheck?>
+  let coding: Mutex<CodingCheck?>
 
   init(
     _ body: any TransportBody, plan: StoringPlan, permit: StoringPermit, store: AsyncStore,
@@ -247,9 +247,16 @@ extension SharedBody {
   /// still get it.
   private func check(_ piece: [UInt8]?) {
     guard let damage = coding.withLock({ $0?.damage(in: piece) }) else { return }
+    endChecks()
     state.withLock { state in
       if case .pending = state.storing { state.storing = .notStored(.damaged(damage)) }
     }
+  }
+
+  /// Ends what is computed for storing only, because the body will not be stored.
+  private func endChecks() {
+    coding.withLock { $0 = nil }
+    digest.withLock { $0 = nil }
   }
 
   /// Returns the step for a piece; `nil` if there is nothing to do yet.
@@ -277,6 +284,7 @@ extension SharedBody {
 
   /// Stops storing; the readers still get the body.
   private func fail(_ error: StoreError) {
+    endChecks()
     state.withLock { state in
       state.isKept = false
       if case .pending = state.storing { state.storing = .notStored(.failed(error)) }

@@ -14,7 +14,7 @@ final class SharedReader: PieceSource {
     case wait
   }
 
-  private let shared: SharedBody
+  let shared: SharedBody
   private let number: UInt64
   private let position = Mutex<UInt64>(0)
 
