@@ -32,10 +32,13 @@ package enum LinkExtractor {
     guard let context = unsafe htmlNewParserCtxt() else { return References() }
     defer { unsafe htmlFreeParserCtxt(context) }
     let encoding = encoding(of: bytes, charset)
-    // In the pieces after a byte that is no UTF-8, libxml2 would take all text for ISO 8859-1.
+    // In the pieces after a byte that is no UTF-8, libxml2 would take all text for ISO 8859-1; a NUL it
+    // takes for the end.
     let isBroken =
-      encoding?.lowercased() == "utf-8" && String(validating: bytes, as: UTF8.self) == nil
-    let text = isBroken ? Array(String(decoding: bytes, as: UTF8.self).utf8) : bytes
+      encoding?.lowercased() == "utf-8"
+      && (bytes.contains(0) || String(validating: bytes, as: UTF8.self) == nil)
+    let text =
+      isBroken ? String(decoding: bytes, as: UTF8.self).utf8.map { $0 == 0 ? 0x20 : $0 } : bytes
     let run = unsafe ParserRun(context, text, mustEnd)
     let pointer = unsafe Unmanaged.passUnretained(run).toOpaque()
     unsafe context.pointee.userData = pointer

@@ -96,6 +96,10 @@ import Testing
     #expect(found.all.dropFirst().map(\.text) == (1..<300).map { "/\u{E9}\($0)" })
   }
 
+  @Test func `a NUL is not the end of a document`() {
+    #expect(texts("<a href=x>\0<a href='y\0'><p\0><a href=z>", .link) == ["x", "y", "z"])
+  }
+
   @Test func `a base that is too long is none`() {
     let long = String(repeating: "a", count: References.maximumLength + 1)
     #expect(found("<base href='/\(long)/'><a href=x>").base == nil)
