@@ -50,9 +50,7 @@ struct Frontier {
   /// - Returns: `false` if there is no room for it.
   mutating func add(_ item: CrawlItem, atNextLevel: Bool = false) -> Bool {
     if known.contains(item.url.string) { return true }
-    guard item.url.string.utf8.count <= References.maximumLength,
-      charge(3 * item.url.string.utf8.count + 300)
-    else { return false }
+    guard charge(3 * item.url.string.utf8.count + 300) else { return false }
     known.insert(item.url.string)
     waitingCount += 1
     if atNextLevel { nextLevel.append(item) } else { enqueue(item) }

@@ -224,6 +224,10 @@ struct PageFetcher: Sendable {
       if page.item.redirects.contains(target) || target == url {
         page.outcome = .failed("it redirects in a circle")
         page.redirect = nil
+      } else if target.string.utf8.count > References.maximumLength {
+        let limit = References.maximumLength
+        page.outcome = .failed("it redirects to a URL of more than \(limit) bytes")
+        page.redirect = nil
       } else if page.item.redirects.count == CrawlOptions.maximumRedirects {
         throw ClientError(
           .tooManyRedirects(maximum: CrawlOptions.maximumRedirects), url: url.string)

@@ -247,6 +247,15 @@ import Testing
     #expect(crawl.asked.count == 1 + 2 + 1 + CrawlOptions.maximumRedirects + 1)
   }
 
+  @Test func `a long URL is a start page, but no target of a redirect`() async throws {
+    let long = "http://a.test/" + String(repeating: "a", count: 9000)
+    let redirect = Answer("", status: 302, fields: [HTTPField("Location", long)])
+    let crawl = try Crawl(["http://a.test/": redirect, long: page("")])
+    let summary = try await crawl.run()
+    #expect(summary.failed == 1 && summary.leftOut == 0)
+    #expect(try await crawl.run(long).fetched == 1)
+  }
+
   @Test func `redirects from https to http are not followed`() async throws {
     let crawl = try Crawl([
       "https://a.test/": .init("", status: 301, fields: [HTTPField("Location", "http://a.test/")])
