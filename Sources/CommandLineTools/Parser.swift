@@ -62,7 +62,8 @@ struct Parser {
       while let topic = rest.popFirst() { _ = try descend(topic, &rest) }
       return true
     }
-    let near = argument.text.flatMap { nearest(to: $0, among: current.subcommands.map(\.name)) }
+    let names = current.subcommands.map(\.name) + ["help"]
+    let near = argument.text.flatMap { nearest(to: $0, among: names) }
     throw error(
       "there is no command '\(argument)'",
       near.map { "did you mean '\($0)'?" } ?? seeHelp)

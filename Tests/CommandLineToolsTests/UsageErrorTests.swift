@@ -25,6 +25,7 @@ private struct Mistake: Sendable, CustomTestStringConvertible {
       Mistake("", "tool: no command is given; see 'tool --help'"),
       Mistake("-q", "tool: no command is given; see 'tool --help'"),
       Mistake("fech u", "tool: there is no command 'fech'; did you mean 'fetch'?"),
+      Mistake("hepl", "tool: there is no command 'hepl'; did you mean 'help'?"),
       Mistake("ls", "tool: there is no command 'ls'; see 'tool --help'"),
       Mistake("help cp", "tool: there is no command 'cp'; see 'tool --help'"),
       Mistake(
