@@ -116,7 +116,7 @@ extension StoreError {
         "check the path; if the folder was deleted while the store was open, open it again"
       )
     case _ where error.isWrongKind:
-      (code, remedy) = (.notADirectory, "choose another folder, or remove what stands there")
+      (code, remedy) = (.notADirectory, "a part of the path is no folder; choose another")
     case _ where error.isOutOfDescriptors:
       (code, remedy) = (.inputOutput, "allow more open files (ulimit -n), then try again")
     default:

@@ -179,7 +179,7 @@ package final class StorePlace: Sendable {
     case .others:
       throw StoreError(
         .notAStore, path: path, cause: "the directory is not empty, and there is no store in it",
-        remedy: "choose an empty or a new directory")
+        remedy: "name a store, or an empty or a new directory")
     case .nothing:
       if options.createsStore, !options.isReadOnly { return }
       throw StoreError(
