@@ -32,7 +32,7 @@ enum BrowseCommand {
     options: [
       browser, ServeCommand.offline, ServeCommand.tunnelled, connectPort,
       log, ServeCommand.logFormat, SubstituteOption.option,
-    ] + HistoryOption.all + NetworkOptions.all + [ServeCommand.resolve, ServeCommand.proxy],
+    ] + HistoryOption.all + NetworkOptions.all + [ServeCommand.resolve, NetworkOptions.proxy],
     examples: [
       .init("offlinecache browse https://example.org/", "Opens the page, and keeps what it shows"),
       .init("offlinecache browse --offline", "Shows what is stored, without a network"),

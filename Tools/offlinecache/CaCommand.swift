@@ -35,7 +35,7 @@ enum CaCommand {
 
   static let declaration = Command(
     "ca", summary: "Makes, shows and removes the authority for serve --intercept",
-    subcommands: [creating, showing, TrustCommand.declaration, removing])
+    subcommands: [creating, showing, TrustCommand.declaration, removing], usesGlobalOptions: false)
 
   /// Runs the subcommand with this name.
   static func run(_ invocation: Invocation) throws -> ExitStatus {

@@ -81,8 +81,7 @@ enum ServeCommand {
       + "authority, which the clients have to trust ('offlinecache ca')")
   static let tunnelled = Option(
     "tunnel", .hostPattern, repeats: true, group: "Tunnels",
-    help:
-      "With --intercept: do not read what is exchanged with this host; *.HOST for those below it")
+    help: "Do not intercept what is exchanged with this host; *.HOST for those below it")
   static let resolve = Option(
     "resolve", .resolve, repeats: true, group: "Network",
     help: "Connect to this address for a host and port, as curl does with the same option")
