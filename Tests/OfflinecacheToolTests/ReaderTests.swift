@@ -39,6 +39,8 @@ struct ReaderTests {
     let again = try run(tool, [list], home: "home")
     #expect(again.status == 0)
     #expect(again.text.contains("one.txt: 5 bytes; it is stored"))
+    let without = try run(tool, [], home: "home")
+    #expect(without.status == 2 && without.text == "usage: reader URL\n")
     let other = try run(tool, [list], home: "elsewhere")
     #expect(other.status == 1 && other.text == "" && other.errors.contains(list))
   }

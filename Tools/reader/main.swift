@@ -1,6 +1,9 @@
 import OfflineCacheKit
 
-guard let list = URL(string: CommandLine.arguments.dropFirst().first ?? "") else { exit(2) }
+guard let list = URL(string: CommandLine.arguments.dropFirst().first ?? "") else {
+  print("usage: reader URL")
+  exit(2)
+}
 do {
   let folder = FileManager.default.urls(for: .cachesDirectory, in: .userDomainMask)[0]
   let cache = try OfflineCache(capacity: 200 << 20, directory: folder.appending(path: "reader"))
