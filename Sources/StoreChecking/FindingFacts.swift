@@ -1,4 +1,4 @@
-/// The facts about a kind of finding (Docs/Fsck.md has the same table).
+/// The facts about a kind of finding.
 public struct FindingFacts: Sendable, Hashable {
   /// The severity of a kind of finding.
   public enum Severity: String, Sendable, Hashable {
@@ -115,7 +115,7 @@ extension FindingKind {
     case .entryMisplaced:
       .init(
         .fault, "A whole entry is in the directory of another key.",
-        "Moved to its place; if that has the entry, to the quarantine (`all`: also if another has "
+        "Moved to its place; if that has the entry, to the quarantine (all: also if another has "
           + "the place).", .safe)
     case .metadataMissing:
       .init(.fault, "An entry has no metadata file.", "Written again from the journal.", .safe)
@@ -134,24 +134,19 @@ extension FindingKind {
         .fault, "Metadata file and journal differ.",
         "Written again from the journal, or recovered if the journal is damaged.", .safe)
     case .bodyMissing:
-      .init(
-        .damage, "A body is missing.",
-        "Written from the journal if that still has it, else linked from an entry with the same body (`safe` does this, too); if there is none, the entry is moved to the quarantine.",
-        .all, losesData: true)
+      .init(.damage, "A body is missing.", restored, .all, losesData: true)
     case .bodyShort:
-      .init(
-        .damage, "A body is shorter than it was.", "As for body-missing.", .all, losesData: true)
+      .init(.damage, "A body is shorter than it was.", restored, .all, losesData: true)
     case .bodyLong:
       .init(
         .damage, "A body is longer than it was.",
-        "As for body-missing; cut if its beginning is right (`safe`, too).", .all, losesData: true)
+        "Cut if its beginning is right (safe, too). \(restored)", .all, losesData: true)
     case .bodyWrong:
-      .init(
-        .damage, "A body is not what was stored.", "As for body-missing.", .all, losesData: true)
+      .init(.damage, "A body is not what was stored.", restored, .all, losesData: true)
     case .bodyOrphan:
       .init(
         .note, "No entry uses this body.",
-        "Removed; if something beside it is foreign or unreadable, `all` moves it to the quarantine.",
+        "Removed; if something beside it is foreign or unreadable, all moves it to the quarantine.",
         .safe)
     case .bodyUnshared:
       .init(
@@ -166,6 +161,10 @@ extension FindingKind {
     }
   }
 }
+
+/// The repair of a body that is not whole.
+private let restored =
+  "Written from the journal if that still has it, else linked from an entry with the same body (safe does this, too); if there is none, the entry is moved to the quarantine."
 
 extension FindingFacts {
   init(

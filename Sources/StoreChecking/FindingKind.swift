@@ -1,5 +1,4 @@
-/// The kinds of findings. The raw value is the stable name that the tool prints and Docs/Fsck.md
-/// lists.
+/// The kinds of findings. The raw value is the stable name that the tool prints.
 public enum FindingKind: String, Sendable, Hashable, CaseIterable {
   // Findings in any part of a store.
   /// The name does not belong to the format.

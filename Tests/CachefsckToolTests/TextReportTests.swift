@@ -43,6 +43,7 @@ import Testing
         "damage body-wrong", "fault wrong-mode", "note tag-wrong",
       ])
     #expect(lines.filter { $0 == "  entries/3f/a: a detail" }.count == 4)
+    #expect(lines.contains("  --repair safe: Written again."))
     #expect(lines.contains("s: 4 findings, 0 repaired, 4 left (quick check)"))
     #expect(lines.contains("body-wrong  damage        2         0     2"))
   }
@@ -95,6 +96,7 @@ import Testing
       [finding(.tagWrong), finding(.bodyWrong), finding(.wrongOwner), finding(.newerFormat)])
     for part in advice { #expect(lines.contains { $0.contains(part) }, "\(part)") }
     #expect(lines.contains { $0.hasPrefix("1 no repair can mend") })
+    #expect(lines.contains("  Repair: None: use that version."))
     #expect(lines.contains { $0.hasPrefix("1 belongs to another user") })
     #expect(lines.contains { $0.contains("--deep") } == (words == ["s"]))
   }

@@ -54,7 +54,7 @@ struct Advice {
     if unread > 0 {
       lines.append("\(unread) cannot be read: check again when owners and modes are right.")
     }
-    if never > 0 { lines.append("\(never) no repair can mend: Docs/Fsck.md says what to do.") }
+    if never > 0 { lines.append("\(never) no repair can mend: see above what to do.") }
     if failed > 0 { lines.append("\(failed) could not be repaired: check again, and the disk.") }
     if verdict.error == nil, verdict.request.depth == .quick {
       lines.append("The bodies were not read; --deep does that.")

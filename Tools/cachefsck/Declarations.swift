@@ -33,8 +33,8 @@ enum Declarations {
         + "restores bodies of which there is another copy. '--repair all' also moves damaged "
         + "entries and foreign files to the folder quarantine of the store, with a note; it "
         + "deletes none of them.",
-      "Results go to standard output, messages and progress to standard error. Docs/Fsck.md has all "
-        + "kinds of findings and the names in the JSON.",
+      "Results go to standard output, messages and progress to standard error. Docs/Fsck.md has the "
+        + "names in the JSON.",
     ],
     parameters: [paths],
     options: [repair, dryRun, quick, deep, jobs, json, progress, noProgress, resume],

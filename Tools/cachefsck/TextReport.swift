@@ -46,6 +46,8 @@ struct TextReport {
     let shown = verdict.shown[kind] ?? []
     let count = verdict.tally[kind]?.found ?? 0
     var lines = ["\(facts.severity.rawValue) \(kind.rawValue): \(facts.meaning)"]
+    let repair = facts.repairedBy.map { "--repair \($0.rawValue)" } ?? "Repair"
+    lines.append("  \(repair): \(facts.remedy)")
     lines += shown.map { "  " + line($0) }
     let earlier = verdict.earlier?.tally[kind]?.found ?? 0
     if earlier > 0 { lines.append("  \(earlier) in the part that was checked earlier") }
