@@ -62,7 +62,7 @@ enum Declarations {
         + "the order of eviction is that of the source. An entry that is already in the destination, "
         + "or a newer one, stays. Running it again changes nothing.",
       "Results go to standard output, messages and progress to standard error. Docs/Migrate.md has "
-        + "all reasons why a row is skipped, and the names in the JSON.",
+        + "the names in the JSON.",
     ],
     parameters: [source, destination],
     options: [

@@ -1,7 +1,5 @@
 /// The reason why a row of a source is not converted: a stable name, its meaning, and whether it is
 /// a fault.
-///
-/// Docs/Migrate.md has the table of all reasons.
 public struct RowReason: Sendable, Hashable {
   private let reason: SkipReason
 

@@ -1,4 +1,3 @@
-import Foundation
 import StoreMigration
 import Testing
 
@@ -11,18 +10,5 @@ import Testing
     }
     #expect(Set(RowReason.all).count == RowReason.all.count)
     #expect(RowReason(named: "") == nil)
-  }
-
-  @Test func `the page for users has the same table`() throws {
-    let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-      .deletingLastPathComponent()
-    let page = root.deletingLastPathComponent().appending(path: "Docs/Migrate.md")
-    let text = try String(contentsOf: page, encoding: .utf8)
-    let table = try #require(
-      text.split(separator: "## Reasons").last?.split(separator: "## ").first)
-    let rows = table.split(separator: "\n").filter { $0.hasPrefix("| `") }.map(String.init)
-    #expect(
-      rows == RowReason.all.map { "| `\($0.name)` | \($0.isFault ? "yes" : "-") | \($0.meaning) |" }
-    )
   }
 }
