@@ -15,7 +15,7 @@ extension Store {
   package func checkBounds(
     _ key: ByteString, _ metadata: EntryMetadata, length: UInt64 = 0
   ) throws(StoreError) {
-    if length > 0 { try checkLength(length, path) }
+    if length > 0 { try checkLength(length) }
     if key.bytes.isEmpty {
       throw StoreError(
         .keyEmpty, path: path, cause: "the key is empty", remedy: "give it at least one byte")
@@ -54,14 +54,14 @@ extension Store {
   ///
   /// - Throws: `entryTooLarge`, `noSpace`.
   public func checkBodyLength(_ length: UInt64) throws(StoreError) {
-    try checkLength(length, path)
+    try checkLength(length)
     try evictor.checkSpace(for: length)
   }
 
   /// Throws `entryTooLarge` if the limits do not allow a body of this length. One of a spare entry must
   /// fit into the share of these.
   func checkLength(
-    _ length: UInt64, _ place: String, _ limits: Limits? = nil, isSpare: Bool = false
+    _ length: UInt64, _ limits: Limits? = nil, isSpare: Bool = false
   ) throws(StoreError) {
     let limits = limits ?? self.limits
     // A delegate may count in other units than bytes.
@@ -71,7 +71,7 @@ extension Store {
     let most = min(limits.entryBytes ?? .max, all ?? .max)
     if length > most {
       throw StoreError(
-        .entryTooLarge, path: place,
+        .entryTooLarge, path: path,
         cause: "the body has \(length) bytes or more, the limits allow \(most)",
         remedy: "raise the limits of the store")
     }

@@ -38,7 +38,7 @@ extension Store {
   /// Adds an entry to the tree and the journal.
   func commit(_ new: NewEntry) throws(StoreError) -> EntryInfo {
     let limits = evictor.limits
-    try checkLength(new.length, path, limits, isSpare: new.isSpare)
+    try checkLength(new.length, limits, isSpare: new.isSpare)
     let hash = catalog.hash(new.key)
     var entry = new
     if embeds(new.length) {

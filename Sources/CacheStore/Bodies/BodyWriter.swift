@@ -68,8 +68,7 @@ public final class BodyWriter: Sendable {
       try state.withLock { state throws(StoreError) in
         guard state.isOpen else { throw .closed(path) }
         try store.checkLength(
-          state.hasher.count + UInt64(bytes.count), path,
-          isSpare: metadata.isSpare)
+          state.hasher.count + UInt64(bytes.count), isSpare: metadata.isSpare)
         unsafe try write(bytes, at: Int64(state.hasher.count))
         unsafe state.hasher.update(bytes)
       }
