@@ -127,6 +127,11 @@ import ToolTesting
     #expect(try tool.run("rm", "--tag", "odd").errors == "removed 2 entries\n")
     #expect(try tool.run("rm", "--prefix", "a/").errors == "removed 1 entry\n")
     #expect(try tool.run("rm", "--prefix", "a/").errors == "removed 0 entries\n")
+    let hint =
+      "offlinecache: http://a: no key begins with this; the key of a page is 'GET http://a/'\n"
+    #expect(try tool.run("rm", "--prefix", "http://a").errors == hint + "removed 0 entries\n")
+    #expect(try tool.run("ls", "http://a").errors == hint)
+    #expect(try tool.run("ls", "--sort", "size", "http://a").errors == hint)
     #expect(try tool.run("rm", "--older-than", "1d").errors == "removed 0 entries\n")
     #expect(try tool.run("ls").lines == ["b/2"])
     #expect(try tool.run("rm", "--older-than", "0").errors == "removed 1 entry\n")

@@ -86,11 +86,20 @@ enum Report {
 
   /// Prints that a key has no entry.
   static func notFound(_ key: Argument) {
-    let url = key.text.flatMap { try? NormalizedURL($0) }
-    let remedy =
-      url.map { "the key of a page is 'GET \(terminalSafe($0.string))'" }
-      ?? "'offlinecache ls' lists the keys"
+    let remedy = keyOfPage(key) ?? "'offlinecache ls' lists the keys"
     printMessage("offlinecache: \(key): there is no such entry; \(remedy)")
+  }
+
+  /// Prints that no key begins so, if that is because a URL was given.
+  static func notFound(prefix: Argument) {
+    if let remedy = keyOfPage(prefix) {
+      printMessage("offlinecache: \(prefix): no key begins with this; \(remedy)")
+    }
+  }
+
+  private static func keyOfPage(_ url: Argument) -> String? {
+    url.text.flatMap { try? NormalizedURL($0) }
+      .map { "the key of a page is 'GET \(terminalSafe($0.string))'" }
   }
 }
 

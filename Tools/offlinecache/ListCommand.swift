@@ -35,14 +35,20 @@ enum ListCommand {
     let start = ByteString(invocation[prefix].first ?? "")
     return try withStore(invocation, .read) { store in
       let output = Output.standard()
+      var isEmpty = true
       if let order = invocation[sort] {
-        for line in try sorted(store, start, order) { try print(line, invocation, to: output) }
+        for line in try sorted(store, start, order) {
+          isEmpty = false
+          try print(line, invocation, to: output)
+        }
       } else {
         for info in store.entries() where info.key.hasPrefix(start) {
           try Interruption.check()
+          isEmpty = false
           try print(info, invocation, to: output)
         }
       }
+      if isEmpty, let prefix = invocation[prefix].first { Report.notFound(prefix: prefix) }
       try output.flush()
       return .success
     }

@@ -78,7 +78,11 @@ enum RemoveCommand {
 
   /// Removes entries by prefix, tag or age, or all; returns how many were removed.
   private static func removeMany(_ invocation: Invocation, from store: Store) throws -> Int {
-    if let prefix = invocation[prefix] { return try store.remove(prefix: ByteString(prefix)) }
+    if let prefix = invocation[prefix] {
+      let count = try store.remove(prefix: ByteString(prefix))
+      if count == 0 { Report.notFound(prefix: prefix) }
+      return count
+    }
     if let tag = invocation[tag] { return try store.remove(tag: ByteString(tag)) }
     if let age = invocation[age] {
       return try store.remove(createdBefore: secondsFromNow(-age.seconds))
