@@ -63,6 +63,10 @@ private struct Mistake: Sendable, CustomTestStringConvertible {
         "fetch u --output=",
         "tool fetch: '' is no value for --output; give a path that is not empty"),
       Mistake(
+        "fetch --output=~/a u",
+        "tool fetch: '~/a' is no value for --output; "
+          + "give a path with $HOME for ~, or with ./ before it"),
+      Mistake(
         "fetch u -n 0",
         "tool fetch: '0' is no value for --parallel; give a whole number from 1 to 64"),
       Mistake(
