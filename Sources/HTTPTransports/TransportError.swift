@@ -114,7 +114,10 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
       ("no connection can be made", "check that the server runs and the network is up")
     case .timeout: ("a time limit was exceeded", "try again, or allow more time")
     case .tls:
-      ("the TLS connection failed", "check the TLS versions of both sides, and the network")
+      (
+        "the TLS connection failed",
+        "check that the server speaks https at this port, its TLS versions, and the network"
+      )
     case .certificate:
       (
         "the server's certificate is not accepted",
