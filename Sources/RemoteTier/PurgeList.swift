@@ -21,7 +21,7 @@ package struct PurgeList: Sendable, Hashable {
   package static let maximumScopes = 10_000
   /// The highest number, which is far above the microseconds since 1970.
   private static let maximumNumber: UInt64 = 1 << 56
-  /// The most bytes of keys, prefixes and tags of a list.
+  /// The most bytes of keys, prefixes and tags of a list, as they are in its document.
   static let maximumTextBytes = 1 << 20
 
   /// The number of the last purge of each scope.
@@ -50,7 +50,7 @@ package struct PurgeList: Sendable, Hashable {
   }
 
   /// Returns the number of the last purge that covers a whole scope; 0 if there was none.
-  func number(of scope: Scope) -> UInt64 {
+  package func number(of scope: Scope) -> UInt64 {
     max(numbers[scope] ?? 0, numbers[.everything] ?? 0)
   }
 
@@ -68,7 +68,7 @@ package struct PurgeList: Sendable, Hashable {
   }
 
   /// Returns all purges of both lists.
-  func union(_ other: PurgeList) -> PurgeList {
+  package func union(_ other: PurgeList) -> PurgeList {
     var result = self
     for (scope, number) in other.numbers { result.add(scope, number: number) }
     return result
@@ -97,13 +97,18 @@ package struct PurgeList: Sendable, Hashable {
 
   /// Returns the purges that are newer here than in an older list.
   package func changes(since older: PurgeList) -> [Scope] {
-    numbers.filter { $0.value > older.numbers[$0.key] ?? 0 }.map(\.key)
+    numbers.filter { $0.value > older.number(of: $0.key) }.map(\.key)
+  }
+
+  /// Whether the list is within its limits.
+  package var isBounded: Bool {
+    numbers.count <= Self.maximumScopes
+      && numbers.keys.reduce(0) { $0 + $1.textCount } <= Self.maximumTextBytes
   }
 
   /// Returns a list that is within its limits: the older half becomes a purge of everything.
   func bounded() -> PurgeList {
-    let bytes = numbers.keys.reduce(0) { $0 + $1.textCount }
-    guard numbers.count > Self.maximumScopes || bytes > Self.maximumTextBytes else { return self }
+    if isBounded { return self }
     let sorted = numbers.sorted { $0.value < $1.value }
     var result = PurgeList()
     result.add(.everything, number: sorted[sorted.count / 2].value)
@@ -129,10 +134,14 @@ extension PurgeList.Scope {
     return ByteString(bytes: [UInt8(ascii: kind)] + text.bytes)
   }
 
+  /// The bytes of the text in the document: with escapes, each byte takes six at most.
   fileprivate var textCount: Int {
     switch self {
-    case .key(let text), .prefix(let text), .tag(let text): text.count
-    case .everything: 0
+    case .key(let text), .prefix(let text), .tag(let text):
+      var writer = JSONWriter(capacity: text.count + 2)
+      writer.appendString(text)
+      return writer.bytes.count
+    case .everything: return 0
     }
   }
 }
@@ -140,7 +149,7 @@ extension PurgeList.Scope {
 // The inner document: {"v":1,"namespace":…,"purge":[{"number":1,"key":…}, …]}.
 extension PurgeList {
   /// Returns the bytes of the inner document, which are signed.
-  func encoded(namespace: String) -> [UInt8] {
+  package func encoded(namespace: String) -> [UInt8] {
     var writer = JSONWriter(capacity: 1024)
     writer.append("{\"v\": 1, \"namespace\": ")
     writer.appendText(namespace)
@@ -171,7 +180,7 @@ extension PurgeList {
   ///
   /// - Throws: `FormatError` for anything that ``encoded(namespace:)`` does not write, and for the
   ///   list of another namespace.
-  init(decoding bytes: [UInt8], namespace: String) throws(FormatError) {
+  package init(decoding bytes: [UInt8], namespace: String) throws(FormatError) {
     self.init()
     var found: ByteString?
     var hasPurges = false

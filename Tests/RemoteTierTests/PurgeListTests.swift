@@ -85,6 +85,21 @@ struct PurgeListTests {
     #expect(long.bounded().newest == 40)
   }
 
+  @Test("a list of texts that need escapes can be read again from its document")
+  func escaped() throws {
+    var list = PurgeList()
+    for number in 1...40 as ClosedRange<UInt64> {
+      let text = Array(repeating: 1 as UInt8, count: 25_000) + [UInt8(number)]
+      list.add(.tag(ByteString(bytes: text)), number: number)
+    }
+    let bounded = list.bounded()
+    #expect(bounded.numbers.keys.contains(.everything) && bounded.newest == 40)
+    let document = SignedDocument.encode(
+      bounded.encoded(namespace: "n"), bodies: [], secret: Machine.secret)
+    let inner = try SignedDocument.decode(document, secret: Machine.secret)
+    #expect(try PurgeList(decoding: inner, namespace: "n") == bounded)
+  }
+
   @Test(
     "a list of another namespace, and purges with impossible numbers, are refused",
     arguments: [
