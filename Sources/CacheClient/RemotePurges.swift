@@ -5,7 +5,7 @@ import HTTPCaching
 import RemoteTier
 
 /// Follows the purge list of the tier, and removes purged responses from the store, also those that
-/// were purged while this machine was away: the number of the last purge is kept in the store.
+/// were purged while this machine was away: the store has the list of the purges that were applied.
 final class RemotePurges: Sendable {
   /// The time between two readings. Look-ups read the list, too, if that was longer ago.
   static let interval = Duration.seconds(5)
@@ -17,17 +17,8 @@ final class RemotePurges: Sendable {
   private let flights: Flights
   private let task = Lock<Task<Void, Never>?>(nil)
   private let listener = Lock<UInt64?>(nil)
-  private let progress = Lock(Progress())
-
-  private struct Progress {
-    /// The number of calls that are applying purges.
-    var running = 0
-    /// The newest purge of these calls, and of those before them.
-    var newest: UInt64 = 0
-    /// The number of times that purges could not be applied to the whole store, since all were. One at
-    /// first: what other processes have not applied is yet to be.
-    var failures = 1
-  }
+  /// The purges that are applied to the store, as far as this process knows; `nil` before the first.
+  private let applied = Lock<PurgeList?>(nil)
 
   init(
     _ tier: RemoteCache, _ cache: ResponseCache, _ store: AsyncStore, _ permits: StoringPermits,
@@ -48,94 +39,101 @@ final class RemotePurges: Sendable {
 
   /// Begins to follow the list.
   func start() {
-    let number = tier.onPurges { [weak self] list, older in await self?.apply(list, older) }
+    let number = tier.onPurges { [weak self] list in await self?.apply(list) }
     listener.withLock { $0 = number }
     let running = Task { [weak self] in
-      // The list may be known already, where clients share a tier.
-      if let list = self?.tier.purgeList { await self?.apply(list, PurgeList()) }
       while !Task.isCancelled {
-        await self?.refresh()
-        await self?.repeatFailed()
+        await self?.applyKnown()
+        // If no server answers, the list is read again after the interval.
+        try? await self?.tier.refreshPurges(within: 4_000_000_000)
         try? await Task.sleep(for: Self.interval)
       }
     }
     task.withLock { $0 = running }
   }
 
-  /// Reads the list. If no server answers, it is read again at the next interval.
-  private func refresh() async {
-    try? await tier.refreshPurges(within: 4_000_000_000)
-  }
+  /// Applies the list that is known already, where clients share a tier, and again what could not be
+  /// applied.
+  func applyKnown() async { await apply(tier.purgeList) }
 
-  /// Applies the purges again if some could not be applied.
-  func repeatFailed() async {
-    guard progress.withLock({ $0.failures }) > 0 else { return }
-    await apply(tier.purgeList, PurgeList())
-  }
-
-  /// Removes what newer purges cover.
-  func apply(_ list: PurgeList, _ older: PurgeList) async {
-    let scopes = list.changes(since: older)
-    guard !scopes.isEmpty else { return }
-    let name = Self.name(tier)
-    let isFirst = older.isEmpty
-    let before = progress.withLock { progress in
-      progress.running += 1
-      progress.newest = max(progress.newest, list.newest)
-      return progress.failures
+  /// Removes what purges cover that were not applied yet.
+  func apply(_ list: PurgeList) async {
+    func isNew(since known: PurgeList?) -> Bool {
+      known.map { !list.changes(since: $0).isEmpty } ?? !list.isEmpty
     }
+    guard isNew(since: applied.withLock { $0 }) else { return }
+    let name = Self.name(tier)
     await store.perform { [self] store in
-      let known = isFirst ? Self.number(name, in: store) : 0
-      let applied = known ?? 0
-      var areRemoved = true
-      func attempt(_ step: () throws(StoreError) -> Void) {
-        do throws(StoreError) { try step() } catch {
-          // From a store that this process may not change, it could never remove them.
-          if error.code != .readOnly { areRemoved = false }
+      let known = applied.withLock { $0 } ?? record(name, in: store)
+      var done = known ?? PurgeList()
+      if let known {
+        for scope in list.changes(since: known) {
+          if succeeds({ () throws(StoreError) in try remove(scope, store) }) {
+            done.add(scope, number: list.number(of: scope))
+          }
         }
-      }
-      if known == nil {
-        attempt { () throws(StoreError) in try removeOlder(than: list, store) }
+      } else if succeeds({ () throws(StoreError) in try removeOlder(than: list, store) }) {
+        done = list
       } else {
-        for scope in scopes where list.numbers[scope] ?? 0 > applied {
-          attempt { () throws(StoreError) in try remove(scope, store) }
-        }
+        return
       }
-      // The number says that all older purges are applied, so it waits for those that failed, and for
-      // other calls: two servers may give their lists at once, and this process may be killed.
-      let newest = progress.withLock { progress -> UInt64? in
-        progress.running -= 1
-        if !areRemoved {
-          progress.failures += 1
-        } else if isFirst, progress.failures == before {
-          progress.failures = 0
-        }
-        return progress.failures == 0 && progress.running == 0 ? progress.newest : nil
-      }
-      guard let newest else { return }
-      let text = Array("\(max(newest, applied))".utf8)
+      applied.withLock { $0 = $0?.union(done) ?? done }
+      if known.map({ done != $0 }) ?? true { save(name, in: store) }
+    }
+  }
+
+  /// Returns whether purged responses are gone: from a store that this process may not change, it
+  /// could never remove them.
+  private func succeeds(_ step: () throws(StoreError) -> Void) -> Bool {
+    do throws(StoreError) {
+      try step()
+      return true
+    } catch {
+      return error.code == .readOnly
+    }
+  }
+
+  /// Writes the purges that are applied, so that later processes do not apply them again. Without an
+  /// error: if they do, they remove what was stored since, too.
+  private func save(_ name: ByteString, in store: Store) {
+    var written: PurgeList?
+    // Other calls may have applied more meanwhile, and may have written before.
+    while let all = applied.withLock({ $0 }), all != written {
+      written = all
+      // Other processes may have read other servers.
+      let union = record(name, in: store)?.union(all) ?? all
+      let text = (union.isBounded ? union : all).encoded(namespace: tier.options.namespace)
       guard (try? store.put(text, for: name)) != nil else { return }
       _ = try? store.pin(name)
     }
   }
 
-  /// Returns the number of the last purge that was applied to a store.
+  /// Returns the highest number to which all purges that are known are applied to a store.
   static func appliedNumber(_ tier: RemoteCache, in store: Store) -> UInt64 {
-    number(name(tier), in: store) ?? 0
+    let list = tier.purgeList
+    let applied = record(name(tier), tier, in: store) ?? PurgeList()
+    let missing = list.changes(since: applied).map { list.number(of: $0) }.min()
+    return missing.map { $0 - 1 } ?? list.newest
   }
 
-  /// The key of the entry that has the number. Other servers have other numbers.
+  /// The key of the entry that has the list. Other servers have other purges.
   private static func name(_ tier: RemoteCache) -> ByteString {
     "offlinecache remote purges \(tier.options.namespace) \(tier.options.identity)"
   }
 
-  private static func number(_ name: ByteString, in store: Store) -> UInt64? {
-    guard case .hit(let entry) = store.lookUp(name) else { return nil }
-    return UInt64(String(decoding: entry.body, as: UTF8.self))
+  private func record(_ name: ByteString, in store: Store) -> PurgeList? {
+    Self.record(name, tier, in: store)
   }
 
-  /// Removes what was stored before a purge that covers it. The store has no number of these servers: it
-  /// is new, or their URLs are. What was stored later must stay, so the times decide.
+  private static func record(
+    _ name: ByteString, _ tier: RemoteCache, in store: Store
+  ) -> PurgeList? {
+    guard case .hit(let entry) = store.lookUp(name) else { return nil }
+    return try? PurgeList(decoding: entry.body, namespace: tier.options.namespace)
+  }
+
+  /// Removes what was stored before a purge that covers it. The store has no list of these servers: it is
+  /// new, or their URLs are. What was stored later must stay, so the times decide.
   private func removeOlder(than list: PurgeList, _ store: Store) throws(StoreError) {
     flights.endAll()
     permits.revokeAll()

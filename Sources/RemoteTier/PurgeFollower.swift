@@ -6,8 +6,8 @@ import HTTPTransports
 /// Keeps the purge list of a namespace: reads it from all servers, joins what they have, and writes
 /// it back where a purge is missing. What was read once is never forgotten.
 final class PurgeFollower: Sendable {
-  /// Is called with a newer list and the one before it; calls may overlap.
-  typealias Listener = @Sendable (_ list: PurgeList, _ older: PurgeList) async -> Void
+  /// Is called with a newer list; calls may overlap.
+  typealias Listener = @Sendable (_ list: PurgeList) async -> Void
 
   /// The list of a server, as it was when it was last read and not written since.
   private struct Stored {
@@ -191,7 +191,7 @@ final class PurgeFollower: Sendable {
       return (older, state.list, Array(state.listeners.values))
     }
     guard list != older else { return }
-    for listener in listeners { await listener(list, older) }
+    for listener in listeners { await listener(list) }
   }
 
   /// Writes a list if a condition holds, which servers may ignore.

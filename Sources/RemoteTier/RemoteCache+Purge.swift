@@ -23,11 +23,11 @@ extension RemoteCache {
   /// The purges that are known.
   package var purgeList: PurgeList { purges.list }
 
-  /// Adds a function that is called with each newer purge list and the list before it.
+  /// Adds a function that is called with each newer purge list.
   ///
   /// - Returns: the number with which ``removeListener(_:)`` removes it.
   package func onPurges(
-    _ listener: @escaping @Sendable (_ list: PurgeList, _ older: PurgeList) async -> Void
+    _ listener: @escaping @Sendable (_ list: PurgeList) async -> Void
   ) -> UInt64 {
     purges.add(listener)
   }
