@@ -51,13 +51,16 @@ extension RemoteCache {
 
   /// Forgets the document of a key, because this machine has changed the resource: it is not used
   /// here from now on, and emptied in the background, for the other machines. As long as that fails,
-  /// it stays unused here, and is tried again after the next offer that succeeds.
+  /// or is dropped because too many offers wait, it stays unused here, and is tried again after the
+  /// next offer that succeeds.
   package func invalidate(_ key: ByteString) {
     let token = blocked.insert(name(of: key))
     guard options.mode.writes else { return }
     queue.add(
       UploadQueue.Item(key: key, variant: .max, bytes: 0) { [weak self] in
         await self?.empty(key, token)
+      } onDrop: { [weak self] in
+        self?.noteUnemptied(key)
       })
   }
 
@@ -81,9 +84,7 @@ extension RemoteCache {
       }
     }
     if let failure {
-      unemptied.withLock { state in
-        if state.keys.count < Self.maximumUnemptied { state.keys.insert(key) }
-      }
+      noteUnemptied(key)
       return count { $0.offersFailed[failure, default: 0] += 1 }
     }
     blocked.release(name, token)
@@ -96,6 +97,12 @@ extension RemoteCache {
   /// The shortest time between two of these attempts, in nanoseconds: one of several servers may be
   /// away for long.
   private static let unemptiedPause: Int64 = 60_000_000_000
+
+  private func noteUnemptied(_ key: ByteString) {
+    unemptied.withLock { state in
+      if state.keys.count < Self.maximumUnemptied { state.keys.insert(key) }
+    }
+  }
 
   /// Tries again to empty documents, as the servers seem to work.
   private func emptyAgain() {

@@ -23,7 +23,8 @@ public final class RemoteCache: Sendable {
   let blocked = BlockedNames()
   let purges: PurgeFollower
   let queue: UploadQueue
-  /// The keys whose documents could not be emptied, and when that was tried again.
+  /// The keys whose documents are not emptied yet although nothing waits to do it, and when that was
+  /// tried again.
   let unemptied = Lock<(keys: Set<ByteString>, triedAt: Int64?)>(([], nil))
   /// The digests of bodies of which a server has other bytes.
   let damagedBodies = Lock<Set<[UInt8]>>([])

@@ -10,6 +10,8 @@ final class UploadQueue: Sendable {
     let variant: UInt64
     let bytes: UInt64
     let run: @Sendable () async -> Void
+    /// Is called if the offer is dropped, because too many wait.
+    var onDrop: (@Sendable () -> Void)?
   }
 
   fileprivate struct State {
@@ -40,8 +42,9 @@ final class UploadQueue: Sendable {
 
   /// Adds an offer; an older one of the same key and variant is replaced.
   func add(_ item: Item) {
-    state.withLock { state in
-      guard !state.isClosed else { return }
+    let dropped = state.withLock { state -> [Item] in
+      guard !state.isClosed else { return [] }
+      var dropped: [Item] = []
       if let place = state.waiting.firstIndex(where: {
         $0.variant == item.variant && $0.key == item.key
       }) {
@@ -54,10 +57,13 @@ final class UploadQueue: Sendable {
         guard let place = others.firstIndex(where: { $0.bytes > 0 }) ?? others.indices.first,
           state.waiting.count > maximumCount || others[place].bytes > 0
         else { break }
-        state.bytes -= state.waiting.remove(at: place).bytes
+        dropped.append(state.waiting.remove(at: place))
+        state.bytes -= dropped[dropped.count - 1].bytes
         state.dropped += 1
       }
+      return dropped
     }
+    for item in dropped { callOut { item.onDrop?() } }
     startNext()
   }
 

@@ -2,6 +2,7 @@ import CacheFormat
 import ClientTesting
 import HTTPSemantics
 import HTTPTransports
+import TestSupport
 import Testing
 
 @testable import RemoteTier
@@ -49,6 +50,24 @@ struct InvalidationTests {
     await one.tier.drain()
     #expect(await one.lookUp(key) == .failure(.noVariant))
     #expect(await two.lookUp(key) == .failure(.noVariant))
+  }
+
+  @Test("what was not emptied because too much waits is tried again")
+  func dropped() async throws {
+    let server = MemoryServer()
+    await (try Machine(server)).offer(key, [1])
+    let machine = try Machine(server) { ($0.maximumWaitingOffers, $0.uploads) = (1, 1) }
+    let gate = Gate()
+    machine.tier.offer("GET http://a.test/y", variant: 0, length: 1, seen: 0) {
+      _ = await gate.pass()
+      return nil
+    }
+    machine.tier.invalidate(key)
+    machine.tier.invalidate("GET http://a.test/z")
+    #expect(machine.tier.statistics.offersDropped == 1)
+    gate.open()
+    await machine.tier.drain()
+    #expect(await machine.lookUp(key) == .failure(.noVariant))
   }
 
   @Test("a document on a server that cannot be written is not used, although another server can be")
