@@ -115,8 +115,10 @@ public final class OfflineCache: Sendable {
     clientOptions.hotBytes = max(0, options.memoryCapacity)
     clientOptions.memoryOnlyBytes = options.memoryOnlyCapacity
     clientOptions.substitutes = options.substitutes
-    // Cookies of the network are added below the rules, which could not see whose answer it is.
-    clientOptions.remote = options.network.keepsCookies ? nil : options.remote
+    // Cookies and the certificate of the network are below the rules, which could not see whose answer
+    // it is.
+    let isAnonymous = !options.network.keepsCookies && options.network.clientCertificate == nil
+    clientOptions.remote = isAnonymous ? options.remote : nil
     clientOptions.fingerprintKey = options.fingerprintKey
     clientOptions.transport.allowsInsecureRedirects = options.allowsInsecureRedirects
     client = CachingClient(

@@ -1,6 +1,9 @@
+import Foundation
 import HTTPTransports
 import RemoteTier
+import TestSupport
 import Testing
+import ToolTesting
 
 @testable import offlinecache
 
@@ -12,5 +15,17 @@ import Testing
       servers: [try RemoteServer("http://a.test/")], secret: Array(repeating: 7, count: 16))
     let own = RemoteOptions.own(setup, options)
     #expect(own.connectionsPerHost == options.connections && !own.usesHTTP2)
+  }
+
+  @Test(arguments: [["fetch"], ["download"], ["serve", "--origin"]])
+  func `a client certificate and a tier exclude each other`(words: [String]) throws {
+    let folder = TemporaryFolder()
+    let file = "\(folder.path)/file"
+    try Data(repeating: 65, count: 20).write(to: URL(filePath: file))
+    let options = ["--remote", "http://127.0.0.1:1/", "--remote-secret-file", file]
+    let all = words + ["http://127.0.0.1:1/"] + options + ["--client-cert", file]
+    let result = try ToolRun().run(bytes: all.map { Array($0.utf8) })
+    #expect(result.status == 64)
+    #expect(result.errors.contains("--client-cert and --remote exclude each other"))
   }
 }

@@ -82,7 +82,7 @@ enum DownloadCommand {
     let transport = try CurlTransport(setup)
     let addresses = try AddressList.all(invocation[urls], invocation[list])
     let login = try LoginOption.read(invocation, for: addresses)
-    let shared = try RemoteOptions.tier(invocation, setup).map {
+    let shared = try RemoteOptions.tierBesideOrigins(invocation, setup).map {
       RemoteDownloads(
         $0, over: transport, asksTier: !invocation[restart] && !invocation[refresh])
     }

@@ -75,7 +75,7 @@ enum FetchCommand {
     try HistoryOption.apply(invocation, to: &options.rules)
     let login = try LoginOption.read(invocation, for: addresses)
     options.credentials = login?.provider
-    let tier = try RemoteOptions.tier(invocation, setup)
+    let tier = try RemoteOptions.tierBesideOrigins(invocation, setup)
     options.remote = tier
     options.asksRemoteOffline = invocation[offline]
     let clientOptions = options

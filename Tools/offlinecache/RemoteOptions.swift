@@ -69,6 +69,22 @@ enum RemoteOptions {
     return RemoteCache(options: options, transport: try CurlTransport(own(setup, options)))
   }
 
+  /// Returns a tier as ``tier(_:_:)`` does, for a command that asks origins with the same set-up.
+  ///
+  /// - Throws: `UsageError` also for a client certificate: the answers that a server gives to its
+  ///   owner may be meant for nobody else, and do not say so.
+  static func tierBesideOrigins(
+    _ invocation: Invocation, _ setup: NetworkSetup
+  ) throws -> RemoteCache? {
+    if setup.clientCertificate != nil, !invocation.all(url).isEmpty {
+      throw invocation.usageError(
+        "--client-cert and --remote exclude each other: what servers send to the owner of the "
+          + "certificate may be meant for nobody else",
+        remedy: "leave one of them out")
+    }
+    return try tier(invocation, setup)
+  }
+
   /// Returns the set-up of the connections to the servers of a tier. Their number has nothing to do
   /// with that of an origin.
   static func own(_ setup: NetworkSetup, _ options: RemoteCacheOptions) -> NetworkSetup {

@@ -33,7 +33,7 @@ extension ServeCommand {
   ) async throws {
     let transport = try transport(invocation)
     var made = try clientOptions(invocation)
-    let tier = try RemoteOptions.tier(invocation, transport.setup)
+    let tier = try RemoteOptions.tierBesideOrigins(invocation, transport.setup)
     made.remote = tier
     made.asksRemoteOffline = invocation[offline]
     let client = CachingClient(store: store, transport: transport, options: made)
