@@ -13,7 +13,11 @@ extension OfflineCache {
   #if canImport(Darwin)
     /// Applies the options for the files: those in the directory, and by inheritance those that are
     /// made later.
-    static func setAttributes(of directory: URL, _ options: OfflineCacheOptions) {
+    ///
+    /// - Throws: `fileProtectionFailed`.
+    static func setAttributes(
+      of directory: URL, _ options: OfflineCacheOptions
+    ) throws(StoreError) {
       var directory = directory
       var values = URLResourceValues()
       values.isExcludedFromBackup = options.isExcludedFromBackup
@@ -24,16 +28,27 @@ extension OfflineCache {
       if (old as? FileProtectionType)?.rawValue == protection.rawValue { return }
       let names = files.enumerator(atPath: directory.path)
       while let name = names?.nextObject() as? String {
-        do {
-          try files.setAttributes(
-            [.protectionKey: protection], ofItemAtPath: "\(directory.path)/\(name)")
-        } catch {
-          // Another thread or process may have removed it meanwhile.
-          if files.fileExists(atPath: "\(directory.path)/\(name)") { return }
-        }
+        try protect("\(directory.path)/\(name)", protection)
       }
       // Last: it shows that the others are done.
-      try? files.setAttributes([.protectionKey: protection], ofItemAtPath: directory.path)
+      try protect(directory.path, protection)
+    }
+
+    private static func protect(
+      _ path: String, _ protection: FileProtectionType
+    ) throws(StoreError) {
+      do {
+        try FileManager.default.setAttributes([.protectionKey: protection], ofItemAtPath: path)
+      } catch {
+        // Another thread or process may have removed it meanwhile.
+        guard FileManager.default.fileExists(atPath: path) else { return }
+        throw StoreError(
+          .fileProtectionFailed, path: path,
+          cause: "it cannot get the data protection class '\(protection.rawValue)' "
+            + "(\(error.localizedDescription))",
+          remedy: "open the cache when protected data is available; on a volume without data "
+            + "protection, leave `fileProtection` nil")
+      }
     }
   #endif
 }

@@ -97,7 +97,7 @@ public final class OfflineCache: Sendable {
         durability: options.durability,
         sizeDelegate: options.sizeDelegate, clock: options.clock))
     #if canImport(Darwin)
-      Self.setAttributes(of: directory, options)
+      try Self.setAttributes(of: directory, options)
     #endif
     var limits = store.limits
     if limits.bytes != bytes {
@@ -237,4 +237,7 @@ public final class OfflineCache: Sendable {
 extension StoreError.Code {
   /// The network options of an ``OfflineCache`` cannot be used; the store was not opened.
   public static let invalidNetworkOptions = StoreError.Code(rawValue: "invalidNetworkOptions")
+  /// A file of an ``OfflineCache`` cannot get the data protection class of the options (Apple
+  /// platforms).
+  public static let fileProtectionFailed = StoreError.Code(rawValue: "fileProtectionFailed")
 }

@@ -118,7 +118,8 @@ public struct OfflineCacheOptions: Sendable {
     /// The data protection class of the files; `nil` for that of the folder in which they are.
     ///
     /// With `complete`, the cache cannot be read while the device is locked: look-ups are misses then, and
-    /// a cache cannot be opened (`permissionDenied`). Open it when protected data is available.
+    /// a cache cannot be opened (`permissionDenied`). Open it when protected data is available. Where a
+    /// file cannot get the class, a cache is not opened (`fileProtectionFailed`).
     public var fileProtection: FileProtectionType?
   #endif
 
