@@ -17,7 +17,7 @@ extension CachingClient {
   /// the whole file. It counts as received when the download began, and does not replace a response
   /// received since. Not after a redirect: the answer of another URL says nothing about this one.
   ///
-  /// - Returns: whether it is stored.
+  /// - Returns: whether it is stored. If the rules do not permit it, the file is not looked at.
   /// - Throws: as `Store.put`; `DownloadError` if the file cannot be read.
   @discardableResult
   public func store(
@@ -39,21 +39,26 @@ extension CachingClient {
     contentsOf file: DownloadedFile, for request: HTTPRequest, options: FetchOptions,
     permit: StoringPermit
   ) async throws -> Bool {
-    guard file.record.answeredBy == request.url.string else { return false }
+    let record = file.record
+    guard record.answeredBy == request.url.string else { return false }
     return try await asyncStore.perform { [self] store throws in
+      let length = record.length ?? 0
+      guard permit.isValid,
+        case .success(let storing) = judge(
+          record.head, bodyLength: Int(clamping: length), for: request, options: options,
+          received: record.started)
+      else { return false }
       // Before there is memory for it.
-      try store.checkBodyLength(file.record.length ?? 0)
+      try store.checkBodyLength(length)
       let bytes: [UInt8]?
       do throws(SystemError) {
         bytes = try file.bytes()
       } catch {
-        throw DownloadError(.file(error), url: file.record.url, path: file.path)
+        throw DownloadError(.file(error), url: record.url, path: file.path)
       }
       guard let bytes, permit.beginStoring() else { return false }
       defer { permit.endStoring() }
-      let result = try self.store(
-        bytes, file.record.head, for: request, options: options, received: file.record.started)
-      guard case .success(let info) = result else { return false }
+      guard case .success(let info) = try keep(bytes, storing) else { return false }
       if permit.isValid { return true }
       // It was invalidated while it was stored.
       try store.remove(info.key, variant: info.variant)

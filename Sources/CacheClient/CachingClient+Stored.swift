@@ -34,16 +34,20 @@ extension CachingClient {
     _ body: [UInt8], _ head: HTTPResponseHead, for request: HTTPRequest, userInfo: [Field] = [],
     options: FetchOptions = FetchOptions(), inMemoryOnly: Bool = false
   ) throws(StoreError) -> Result<EntryInfo, NotStored> {
-    try store(
-      body, head, for: request, userInfo: userInfo, options: options, inMemoryOnly: inMemoryOnly,
-      received: now)
+    switch judge(head, bodyLength: body.count, for: request, options: options, received: now) {
+    case .success(let storing):
+      return try keep(body, storing, userInfo: userInfo, inMemoryOnly: inMemoryOnly)
+    case .failure(let reason): return .failure(reason)
+    }
   }
 
+  /// Decides by the rules of HTTP whether a response of the caller is stored.
+  ///
   /// - Parameter received: when it was received. It replaces nothing that was received later.
-  func store(
-    _ body: [UInt8], _ head: HTTPResponseHead, for request: HTTPRequest, userInfo: [Field] = [],
-    options: FetchOptions, inMemoryOnly: Bool = false, received: Timestamp
-  ) throws(StoreError) -> Result<EntryInfo, NotStored> {
+  func judge(
+    _ head: HTTPResponseHead, bodyLength: Int, for request: HTTPRequest, options: FetchOptions,
+    received: Timestamp
+  ) -> Result<Storing, NotStored> {
     // No request with an unsafe method was sent to a server here, so it invalidates nothing.
     let asked = named(ContentDecoding.offer(request, options), options.credential)
     let now = now
@@ -56,14 +60,28 @@ extension CachingClient {
     }
     // The network path counts the bytes of a part as they come.
     if head.status == 206,
-      let refusal = PartialRefusal(of: head.fields, bodyLength: UInt64(body.count))
+      let refusal = PartialRefusal(of: head.fields, bodyLength: UInt64(bodyLength))
     {
       return .failure(.forbidden(.partial(refusal)))
     }
     let time = min(received, now)
     let times = ResponseTimes(request: time, response: time)
     switch cache.receive(head, for: forwarding, times: times) {
-    case .pass(_, .yes(let plan)):
+    case .pass(_, .no(let reason)): return .failure(.forbidden(reason))
+    case .pass(_, .yes(let plan)) where plan.isSuperseded(in: store, now: now):
+      return .failure(.superseded)
+    case .pass(_, let storing): return .success(storing)
+    case .validated, .stale, .again: return .failure(.forbidden(.status(head.status)))
+    }
+  }
+
+  /// Stores a response that ``judge(_:bodyLength:for:options:received:)`` has permitted.
+  func keep(
+    _ body: [UInt8], _ storing: Storing, userInfo: [Field] = [], inMemoryOnly: Bool = false
+  ) throws(StoreError) -> Result<EntryInfo, NotStored> {
+    switch storing {
+    case .yes(let plan):
+      let now = now
       if plan.isSuperseded(in: store, now: now) { return .failure(.superseded) }
       var metadata = plan.metadata
       metadata.userInfo += userInfo
@@ -75,13 +93,12 @@ extension CachingClient {
       let info = try store.put(body, for: plan.key, variant: plan.variant, metadata: metadata)
       cache.removeFromMemory(plan.key, variant: plan.variant)
       return .success(info)
-    case .pass(_, .no(let reason)): return .failure(.forbidden(reason))
-    case .pass(_, .inHistory(let plan, let reason)):
+    case .inHistory(let plan, let reason):
       if !inMemoryOnly {
         try store.put(body, for: plan.key, variant: plan.variant, metadata: plan.metadata)
       }
       return .failure(.forbidden(reason))
-    case .validated, .stale, .again: return .failure(.forbidden(.status(head.status)))
+    case .no(let reason): return .failure(.forbidden(reason))
     }
   }
 

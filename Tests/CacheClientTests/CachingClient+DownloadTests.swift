@@ -89,6 +89,11 @@ struct CachingClientDownloadTests {
     await #expect(throws: StoreError.self) {
       try await client.client.store(contentsOf: long, for: request("/big"))
     }
+    // The length of what may not be stored anyway is no error.
+    record.head.fields.replace(with: HTTPField("Cache-Control", "no-store"))
+    let forbidden = DownloadedFile(
+      path: file.path, record: record, source: .network, receivedBytes: 0, resumedBytes: 0)
+    #expect(try await !client.client.store(contentsOf: forbidden, for: request("/big")))
   }
 
   @Test(.enabled(if: geteuid() == 0, "files of another user are needed"))
