@@ -103,9 +103,12 @@ extension DownloadRun {
     _ file: DownloadedFile, to part: PartFile
   ) async throws(DownloadError) -> DownloadedFile? {
     let place = part.place
-    // An interrupted download is resumed instead.
+    // An interrupted download is resumed instead, and a complete file of another URL, which only lacks
+    // its name, stays until there is another one.
     guard file.source != .file,
-      try await perform({ () throws(SystemError) in place.record(.unfinished) == nil })
+      try await perform({ () throws(SystemError) in
+        place.record(.unfinished) == nil && place.recordOfWholePart() == nil
+      })
     else { return nil }
     do throws(DownloadError) {
       let record = try await copied(file, part)

@@ -105,7 +105,7 @@ extension DownloadRun {
 
   /// Returns whether the whole file of an earlier call is what this call wants, without a question to the
   /// server: it has not expired, or is what the digest says.
-  private func isOfUse(_ record: DownloadRecord) -> Bool {
+  func isOfUse(_ record: DownloadRecord) -> Bool {
     var known = record
     known.expire(asked.expiry ?? record.expiry, from: min(record.started, downloader.now))
     return asked.digest != nil

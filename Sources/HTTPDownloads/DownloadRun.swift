@@ -86,8 +86,7 @@ struct DownloadRun: Sendable {
     if let whole = try await completed(place, part) {
       // It may have expired since a kill long ago, or the caller wants to know what the server has now:
       // then the next turn asks.
-      let isOfUse = asked.reuse == .unexpired && !whole.record.hasExpired(at: downloader.now)
-      return isOfUse ? whole : nil
+      return isOfUse(whole.record) ? whole : nil
     }
     if let copied, let copy = try await copy(copied, to: part) { return copy }
     return try await transfer(place, part, &counts)

@@ -283,6 +283,29 @@ struct DownloadDisturbedTests {
     #expect(rest.resumedBytes == 600_000 && sandbox.bytes("second") == big)
   }
 
+  @Test func `a copy that is cancelled leaves a whole file of another URL`() async throws {
+    let disk = FaultyFiles()
+    let downloader = Downloader(server, DownloaderOptions(), sandbox.clock, disk)
+    let other = sandbox.asked("second", url: "/other")
+    _ = try await downloader.download(other)
+    // A kill before the rename.
+    let part = try sandbox.hidden(".json").replacingOccurrences(of: ".json", with: ".part")
+    try FileManager.default.moveItem(atPath: sandbox.path("second"), toPath: part)
+    let source = Download(sandbox.asked())
+    source.settle(.success(try await downloader.download(source.request)))
+    let copying = Download(sandbox.asked("second"))
+    disk.faults.set { call in
+      if call.kind == .open, call.name.hasSuffix(".part.json") { copying.cancel() }
+      return nil
+    }
+    await #expect(throws: DownloadError.self) {
+      try await DownloadRun(downloader, copying).run(copying: source)
+    }
+    #expect(copying.isCancelled)
+    let file = try await sandbox.downloader(server).download(other)
+    #expect(file.resumedBytes == UInt64(big.count) && server.requests.count == 2)
+  }
+
   @Test func `a copy for which there is no room leaves nothing`() async throws {
     let disk = FaultyFiles()
     let downloader = Downloader(server, DownloaderOptions(), sandbox.clock, disk)

@@ -281,6 +281,19 @@ struct DownloadReuseTests {
     #expect(sandbox.bytes() == content(100_000) && sandbox.names == [".json", "file"])
   }
 
+  @Test func `a file that a kill left whole is used no longer than this call permits`() async throws
+  {
+    let downloader = sandbox.downloader(server)
+    var asked = sandbox.asked()
+    asked.expiry = DownloadExpiry(after: 1000)
+    _ = try await downloader.download(asked)
+    let part = try sandbox.hidden(".json").replacingOccurrences(of: ".json", with: ".part")
+    try FileManager.default.moveItem(atPath: sandbox.path(), toPath: part)
+    sandbox.clock.advance(bySeconds: 11)
+    asked.expiry = DownloadExpiry(after: 10)
+    #expect(try await downloader.download(asked).source == .confirmed)
+  }
+
   @Test func `one that was begun stays known although nothing of it is left`() async throws {
     let server = FileServer(content(100_000), faults: [.init(cut: 50_000)])
     var request = sandbox.asked()
