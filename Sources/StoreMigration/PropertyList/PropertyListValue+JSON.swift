@@ -30,9 +30,10 @@ extension PropertyListValue {
       writer.append("]")
     case .dictionary(let pairs):
       writer.append("{")
+      var names = Names()
       for (index, pair) in pairs.enumerated() {
         if index > 0 { writer.append(",") }
-        writer.appendText(pair.key.textOfKey)
+        writer.appendText(names.unused(pair.key.textOfKey))
         writer.append(":")
         pair.value.write(to: &writer)
       }
@@ -49,5 +50,23 @@ extension PropertyListValue {
     case .dictionary: "{}"
     default: json
     }
+  }
+}
+
+/// The names of one object. Of two equal ones, most readers of JSON keep one only.
+private struct Names {
+  private var used: Set<String> = []
+  private var counts: [String: Int] = [:]
+
+  /// Returns a name, with a number if it was used before: `a`, `a (2)`, `a (3)`.
+  ///
+  /// - Complexity: O(1), amortized over all names.
+  mutating func unused(_ name: String) -> String {
+    var unused = name
+    while !used.insert(unused).inserted {
+      counts[name, default: 1] += 1
+      unused = "\(name) (\(counts[name, default: 1]))"
+    }
+    return unused
   }
 }

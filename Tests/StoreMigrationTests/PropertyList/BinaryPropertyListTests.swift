@@ -128,6 +128,17 @@ struct BinaryPropertyListTests {
     #expect(json == #"{"{}":"x","[]":"x"}"#)
   }
 
+  @Test func `no name occurs twice in an object of JSON`() throws {
+    var list = PropertyListBytes()
+    let (text, number) = (list.add("1"), list.add([0x10, 1]))
+    let (other, empty) = (list.add("1 (2)"), list.add([0xa0]))
+    let keys = [text, number, other, text, empty, empty]
+    let root = list.add([0xd6] + keys + [UInt8](repeating: text, count: keys.count))
+    let json = try PropertyListValue(binary: list.finished(root: root)).json
+    let names = ["1", "1 (2)", "1 (2) (2)", "1 (3)", "[]", "[] (2)"]
+    #expect(json == "{" + names.map { #""\#($0)":"1""# }.joined(separator: ",") + "}")
+  }
+
   @Test func `a trailer that does not fit is refused`() {
     var list = PropertyListBytes()
     let root = list.add("x")
