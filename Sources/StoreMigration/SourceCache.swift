@@ -48,6 +48,7 @@ package final class SourceCache {
     var found: [(SourceDatabase, SourceFormat)] = []
     var failures: [(path: String, error: SourceError)] = []
     var others: [SourceFormat] = []
+    var hint = candidates.count == 1 ? "" : "\(candidates.count) databases"
     for candidate in candidates {
       do throws(SourceError) {
         let source = try SourceDatabase(
@@ -56,13 +57,14 @@ package final class SourceCache {
           found.append((source, format))
         } else if let other = try source.format(among: SourceFormat.allCases) {
           others.append(other)
+        } else if candidates.count == 1, source.isEmpty {
+          hint = source.log.warnings(isEmpty: true).first ?? ""
         }
       } catch { failures.append((candidate, error)) }
     }
     guard let (source, format) = found.first else {
       if let other = others.first { throw SourceError(.otherFormat, path, other.rawValue) }
-      let count = candidates.count == 1 ? "" : "\(candidates.count) databases"
-      throw failures.last?.error ?? SourceError(.unknownSchema, path, count)
+      throw failures.last?.error ?? SourceError(.unknownSchema, path, hint)
     }
     // One that cannot be read may be the right one.
     guard found.count + failures.count == 1 else {

@@ -4,6 +4,8 @@ public struct SourceError: Error, Sendable, Hashable, CustomStringConvertible {
   public enum Cause: String, Sendable, Hashable, CaseIterable {
     /// There is no such file or folder.
     case notFound
+    /// It is neither a regular file nor a folder.
+    case notAFile
     /// The file or its folder may not be read.
     case permission
     /// The file is empty; SQLite would open it as a database without tables.
@@ -60,6 +62,8 @@ public struct SourceError: Error, Sendable, Hashable, CustomStringConvertible {
   private var words: (String, String) {
     switch cause {
     case .notFound: ("there is no such file or folder", "check the path")
+    case .notAFile:
+      ("it is no regular file", "name the cache's database or its folder, with regular files only")
     case .permission: ("it may not be read", "run as its owner, or copy it to where you may read")
     case .empty:
       ("the file is empty", "the -wal file beside it may have been lost; copy both again")

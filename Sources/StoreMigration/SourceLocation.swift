@@ -8,7 +8,7 @@ enum SourceLocation {
   /// Returns the database files for a path: the path itself, or the files in the folder.
   static func databases(at path: String) throws(SourceError) -> [String] {
     let files = RealFileSystem()
-    var empty: PathName?
+    var hint = ""
     do throws(SystemError) {
       let place = try files.open(userPath: path, [.read])
       guard try files.status(of: place.raw).kind == .directory else { return [path] }
@@ -20,15 +20,18 @@ enum SourceLocation {
       var found: [String] = []
       for name in names where isDatabase(name, in: place, files) {
         // SQLite cannot open a name that is not UTF-8.
-        guard let text = String(validating: name.bytes, as: UTF8.self) else { continue }
+        guard let text = String(validating: name.bytes, as: UTF8.self) else {
+          hint = "the name of \(name.text) is not UTF-8: rename it"
+          continue
+        }
         found.append(path.hasSuffix("/") ? path + text : "\(path)/\(text)")
       }
       if !found.isEmpty { return found.sorted() }
-      for name in names where empty == nil {
-        if try files.status(at: name, in: place.raw).length == 0 { empty = name }
+      for name in names where hint.isEmpty {
+        if try files.status(at: name, in: place.raw).length == 0 { hint = "\(name.text) is empty" }
       }
     } catch { throw SourceError(reading: path, error) }
-    throw SourceError(.noDatabase, path, empty.map { "\($0.text) is empty" } ?? "")
+    throw SourceError(.noDatabase, path, hint)
   }
 
   private static func isDatabase(

@@ -65,6 +65,48 @@ struct HostileSourcesTests {
     }
   }
 
+  @Test func `what is no file is not read, nor what is beside a database and is none`() throws {
+    let sandbox = try SourceSandbox()
+    let pipe = sandbox.path + "/pipe"
+    // Safety: the paths are passed as zero-terminated copies that live during the calls.
+    unsafe #expect(mkfifo(pipe, 0o600) == 0)
+    #expect(cause(pipe, sandbox) == .notAFile)
+    #expect(cause("/dev/null", sandbox) == .notAFile)
+    let database = try sandbox.database("a", Self.manifest)
+    unsafe #expect(mkfifo(database + "-wal", 0o600) == 0)
+    #expect(cause(database, sandbox) == .notAFile)
+  }
+
+  @Test func `a database whose name leaves no room for that of a journal is read`() throws {
+    let sandbox = try SourceSandbox()
+    for count in [247, 248, 251, 252, 255] {
+      let name = String(repeating: "n", count: count)
+      let database = try sandbox.database("a", Self.manifest)
+      try FileManager.default.moveItem(atPath: database, toPath: "\(sandbox.path)/\(name)")
+      for copyLimit in [UInt64.max, 0] {
+        #expect(cause("\(sandbox.path)/\(name)", sandbox, copyLimit: copyLimit) == nil, "\(count)")
+      }
+    }
+  }
+
+  @Test func `a database without its -wal, or with a name that is not UTF-8, says so`() throws {
+    let sandbox = try SourceSandbox()
+    let path = try sandbox.database("a", "PRAGMA journal_mode=WAL;")
+    _ = try sandbox.write("a-wal", [1, 2, 3])
+    let error = #expect(throws: SourceError.self) {
+      try SourceCache(path: path, temporaryFolder: sandbox.copies)
+    }
+    #expect(error?.cause == .unknownSchema && error?.detail.hasPrefix("a-wal is cut off") == true)
+    try FileManager.default.removeItem(atPath: path + "-wal")
+    let name = Array("\(sandbox.path)/".utf8CString.dropLast()) + [-1, 0]
+    // Safety: both paths end with a zero and live during the call.
+    unsafe #expect(rename(path, name) == 0)
+    let other = #expect(throws: SourceError.self) {
+      try SourceCache(path: sandbox.path, temporaryFolder: sandbox.copies)
+    }
+    #expect(other?.cause == .noDatabase && other?.detail.contains("not UTF-8") == true)
+  }
+
   @Test func `a folder with no cache, with one, with two`() throws {
     let sandbox = try SourceSandbox()
     #expect(cause(sandbox.path, sandbox) == .noDatabase)

@@ -58,8 +58,13 @@ struct PrivateCopy {
     init(of source: String) throws(SourceError) {
       guard let main = try Self.status(source) else { throw SourceError(.notFound, source) }
       self.main = main
-      log = try Self.status(source + "-wal")
-      journal = try Self.status(source + "-journal")
+      log = try Self.sibling(source + "-wal")
+      journal = try Self.sibling(source + "-journal")
+    }
+
+    /// Returns the status of a file beside the database; `nil` also if its name would be too long.
+    private static func sibling(_ path: String) throws(SourceError) -> FileStatus? {
+      UserPath.split(path).name.utf8.count > 255 ? nil : try status(path)
     }
 
     /// Returns the status of an open file. The parameter keeps the file open during the call.
@@ -68,14 +73,15 @@ struct PrivateCopy {
     ) throws(SystemError) -> FileStatus { try files.status(of: file.raw) }
 
     private static func status(_ path: String) throws(SourceError) -> FileStatus? {
+      let found: FileStatus
       do throws(SystemError) {
         let files = RealFileSystem()
-        let status = try status(files.open(userPath: path, [.read]), files)
-        guard status.kind == .file else { throw SystemError.inputOutput }
-        return status
+        found = try status(files.open(userPath: path, [.read]), files)
       } catch  where error == .notFound { return nil } catch {
         throw SourceError(reading: path, error)
       }
+      guard found.kind == .file else { throw SourceError(.notAFile, path) }
+      return found
     }
   }
 
@@ -97,18 +103,21 @@ struct PrivateCopy {
   private static func copy(
     _ source: String, _ siblings: Siblings, in folder: TemporaryFolder
   ) throws(SourceError) -> Bool {
-    try copy(source, to: "source", in: folder)
+    try copy(source, siblings.main.length, to: "source", in: folder)
     do throws(SourceError) {
-      if siblings.log != nil { try copy(source + "-wal", to: "source-wal", in: folder) }
-      if siblings.journal != nil {
-        try copy(source + "-journal", to: "source-journal", in: folder)
+      if let log = siblings.log {
+        try copy(source + "-wal", log.length, to: "source-wal", in: folder)
+      }
+      if let journal = siblings.journal {
+        try copy(source + "-journal", journal.length, to: "source-journal", in: folder)
       }
       return true
     } catch  where error.cause == .notFound { return false } catch { throw error }
   }
 
-  private static func copy(
-    _ source: String, to name: StaticString, in folder: TemporaryFolder
+  /// Copies the bytes that a file had: one that grows as fast as it is copied would have no end.
+  static func copy(
+    _ source: String, _ length: UInt64, to name: StaticString, in folder: TemporaryFolder
   ) throws(SourceError) {
     let files = RealFileSystem()
     let from: Descriptor
@@ -117,12 +126,13 @@ struct PrivateCopy {
     } catch { throw SourceError(reading: source, error) }
     do throws(SystemError) {
       let to = try files.open(PathName(name), in: folder.descriptor, [.write, .create, .exclusive])
-      var offset: Int64 = 0
-      while true {
-        let piece = try files.readBytes(from, count: pieceBytes, at: offset)
+      var offset: UInt64 = 0
+      while offset < length {
+        let count = Int(min(UInt64(pieceBytes), length - offset))
+        let piece = try files.readBytes(from, count: count, at: Int64(offset))
         if piece.isEmpty { return }
         try files.write(to, piece)
-        offset += Int64(piece.count)
+        offset += UInt64(piece.count)
       }
     } catch { throw SourceError(.copy, source, error.description) }
   }

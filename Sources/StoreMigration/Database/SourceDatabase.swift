@@ -34,6 +34,11 @@ final class SourceDatabase {
     } catch { throw Self.error(error, path, isCutOff: isCutOff) }
   }
 
+  /// Whether the database has no tables.
+  var isEmpty: Bool {
+    (try? database.prepare("SELECT count(*) FROM sqlite_master").first()?[0].integer) == 0
+  }
+
   /// Returns the error for a failure of the database.
   func error(_ error: DatabaseError) -> SourceError {
     Self.error(error, path, isCutOff: isCutOff)
