@@ -33,7 +33,8 @@ struct RepairForecast {
     }
   }
 
-  /// Returns whether a key has a file with the body of an entry.
+  /// Returns whether a key has a file with the body of an entry, or one that cannot be read now: for
+  /// that, a repair leaves the entry as it is.
   ///
   /// - Parameters:
   ///   - cut: Whether it may be longer.
@@ -42,13 +43,17 @@ struct RepairForecast {
     of slot: Slot, _ hash: KeyHash, cut: Bool, _ tried: inout Set<UInt64>
   ) -> Bool {
     let (files, entries) = (store.fileSystem, catalog.entriesDirectory)
-    guard
-      let file = try? files.open(
-        Layout.bodyPath(hash, slot.digest), in: entries.directory, [.read]),
-      let status = try? files.status(of: file.raw), status.kind == .file,
-      cut || status.length == slot.length, tried.insert(status.fileNumber).inserted
-    else { return false }
-    return (try? files.holdsBody(file, slot.digest, count: slot.length, hashSeed: store.hashSeed))
-      ?? false
+    do throws(SystemError) {
+      let file = try files.open(
+        Layout.bodyPath(hash, slot.digest), in: entries.directory, [.read])
+      let status = try files.status(of: file.raw)
+      guard status.kind == .file, cut || status.length == slot.length,
+        tried.insert(status.fileNumber).inserted
+      else { return false }
+      return try files.holdsBody(
+        file, slot.digest, count: slot.length, hashSeed: store.hashSeed)
+    } catch {
+      return error != .notFound && !error.isWrongKind
+    }
   }
 }

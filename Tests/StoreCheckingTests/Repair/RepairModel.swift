@@ -65,9 +65,11 @@ extension CheckSandbox {
   }
 
   /// Checks, and finds out what a repair would lose.
-  func forecast(_ depth: CheckDepth) throws -> Checked {
+  func forecast(
+    _ depth: CheckDepth, fileSystem: any FileSystem = RealFileSystem()
+  ) throws -> Checked {
     let listener = Listener()
-    var options = CheckOptions(depth: depth, jobs: 1)
+    var options = CheckOptions(depth: depth, jobs: 1, fileSystem: fileSystem)
     options.forecastsLosses = true
     let report = try StoreChecker(at: root, options: options).run(listener)
     return Checked(report: report, findings: listener.findings, progress: listener.progress)
