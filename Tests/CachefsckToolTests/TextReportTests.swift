@@ -89,6 +89,7 @@ import Testing
       (["--repair", "safe", "s"], ["'cachefsck --repair all s' repairs 1", "1 could not be"]),
       (["--repair", "all", "s"], ["2 could not be repaired"]),
       (["--repair", "all", "-n", "s t"], ["--repair safe PATH'", "--repair all PATH'"]),
+      (["--deep", "--", "-s"], ["--repair safe PATH'", "--repair all PATH'"]),
     ] as [([String], [String])])
   func `the end says what to do next`(words: [String], advice: [String]) throws {
     let lines = try lines(

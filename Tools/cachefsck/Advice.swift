@@ -62,7 +62,8 @@ struct Advice {
     self.lines = lines
   }
 
-  /// Returns the path as it can be typed in a shell, or PATH if it would have to be quoted.
+  /// Returns the path as it can be typed in a shell, or PATH if it would have to be quoted, or would be
+  /// taken for an option.
   private static func word(_ argument: Argument) -> String {
     let plain = argument.bytes.allSatisfy { byte in
       switch byte {
@@ -72,6 +73,6 @@ struct Advice {
       default: "/._-+,:@%=".utf8.contains(byte)
       }
     }
-    return plain ? argument.description : "PATH"
+    return plain && argument.bytes.first != UInt8(ascii: "-") ? argument.description : "PATH"
   }
 }

@@ -213,6 +213,10 @@ final class CheckRun: Sendable {
     } catch  where error.code == .newerFormat {
       throw CheckError(
         .newerFormat, path: error.path, cause: error.cause, remedy: error.remedy)
+    } catch  where error.code == .readOnly {
+      throw CheckError(
+        .permissionDenied, path: error.path, errno: error.errno, cause: error.cause,
+        remedy: "check it without a repair, or repair a copy on another disk")
     } catch {
       let cause = "the store cannot be opened (\(error.path): \(error.cause))"
       reporter.change { $0.partialCause = cause }

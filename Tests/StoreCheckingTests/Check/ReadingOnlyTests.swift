@@ -30,6 +30,20 @@ import Testing
     #expect(damaged.refused == [])
   }
 
+  @Test func `on a read-only volume a store is checked, and a repair is refused`() throws {
+    let sandbox = CheckSandbox()
+    try sandbox.fill { try HealthyStoreTests.fill($0) }
+    let files = FaultyFiles()
+    files.faults.set {
+      $0.isChange || $0.options.contains(.write) ? SystemError.readOnlyFileSystem : nil
+    }
+    #expect(try sandbox.check(.quick, fileSystem: files).findings == [])
+    let error = #expect(throws: CheckError.self) {
+      try sandbox.repair(.safe, .quick, fileSystem: files)
+    }
+    #expect(error?.code == .permissionDenied && error?.remedy.hasPrefix("check it without") == true)
+  }
+
   @Test func `a check can be cancelled`() throws {
     let sandbox = CheckSandbox()
     try sandbox.fill { try HealthyStoreTests.fill($0) }
