@@ -134,6 +134,29 @@ import ToolTesting
     #expect(left.isEmpty)
   }
 
+  @Test func `a second signal while the profile is made removes it`() throws {
+    #expect(try run("ca", "create").status == 0)
+    let (path, run) = (try browser("exit 0"), ToolRun())
+    // Ends when the profile is gone.
+    _ = try browser(
+      "echo started; while [ -d \"${2#sql:}\" ]; do sleep 0.05; done", name: "certutil")
+    let output = Foundation.Pipe()
+    let input = try openFile("/dev/null", O_RDONLY)
+    defer { close(input) }
+    let running = try run.start(
+      program: words(
+        ["browse", "--store", run.store, "--browser", path], path: "\(folder.path):/usr/bin:/bin"),
+      input: input, output: output.fileHandleForWriting.fileDescriptor)
+    try output.fileHandleForWriting.close()
+    let begin = output.fileHandleForReading.availableData
+    #expect(String(decoding: begin, as: UTF8.self) == "started\n")
+    running.child.send(SIGTERM)
+    running.child.send(SIGINT)
+    let result = try running.finish()
+    #expect([SIGINT, SIGTERM].map { 128 + $0 }.contains(result.status), "\(result.errors)")
+    #expect(left.isEmpty)
+  }
+
   @Test(
     .enabled(
       if: certutil != nil && chromium != nil && NginxOrigin.isInstalled,

@@ -79,13 +79,14 @@ final class Browser {
   func open(proxy: ListenAddress, _ signals: ServeSignals) throws {
     let home = try Self.makeFolder()
     folder = home
+    self.signals = signals
+    signals.beforeForcedEnd { Self.remove(home) }
     let profile = BrowserProfile(home: home, certificate: certificate)
     try kind == .chromium ? profile.makeForChromium() : profile.makeForFirefox(proxy)
     let page = url?.string ?? "http://\(proxy)\(ProxyStatus.sitesPath)"
     let words = switches(profile.path, proxy) + arguments + [Argument(page)]
     let started = try ProgramRun(path, words, environment: Self.environment(home))
     program = started
-    self.signals = signals
     signals.beforeForcedEnd {
       started.send(SIGKILL)
       Self.remove(home)
