@@ -34,6 +34,31 @@ import Testing
       atPath: sandbox.inside("staging/00000000000000aa"), withIntermediateDirectories: true)
   }
 
+  @Test func `a metadata file that is longer than a record can be is damage`() throws {
+    try makeStore(30)
+    let file = try #require(
+      sandbox.metadataFiles.first { name in
+        let document = try? MetadataDocument(decoding: sandbox.bytes(name))
+        return document?.entry.key == "k7"
+      })
+    let seed = try StoreDescription(decoding: sandbox.bytes("store.json")).hashSeed
+    let long = "[[\"n\", \"\(String(repeating: "A", count: 5 << 20))\"]]"
+    let text = String(decoding: sandbox.bytes(file), as: UTF8.self)
+      .replacing("\"userInfo\": []", with: "\"userInfo\": \(long)")
+    let covered = Array(text.utf8.dropLast(36))
+    let sum = Hexadecimal.string(Checksum.of(covered, seed: seed))
+    sandbox.overwrite(file, covered + Array(",\n \"checksum\": \"\(sum)\"\n}\n".utf8))
+    sandbox.remove("journal")
+    for _ in 0..<2 {
+      let store = try sandbox.open()
+      store.waitUntilIdle()
+      #expect(store.lookUp("k7", variant: 1).entry == nil)
+      #expect(store.lookUp("k8").entry?.body == TestBody.make(3, seed: 2))
+      #expect(store.statistics.entries == 29)
+      store.close()
+    }
+  }
+
   @Test func `a store without its journal is whole again`() throws {
     try makeStore()
     sandbox.remove("journal")
