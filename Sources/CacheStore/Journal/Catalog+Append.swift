@@ -62,7 +62,16 @@ extension Catalog {
   /// one they would be damage, and the entries before them doubtful. The caller holds the journal's
   /// lock.
   private func beginSession() throws(StoreError) {
-    if tree.staging.session == nil, segmentVersion > 1 { _ = try tree.staging.makeSession() }
+    if tree.staging.session == nil, segmentVersion > 1 { _ = try makeSession() }
+  }
+
+  /// Makes the session of this process. The caller holds the journal's lock.
+  ///
+  /// What a loss of power has left at the end of the journal is cut off before: beside a living session,
+  /// others would take it for damage.
+  func makeSession() throws(StoreError) -> Session {
+    if state.withLock({ $0.journal.cutOff != nil }) { try cutTornTailLocked() }
+    return try tree.staging.makeSession()
   }
 
   /// The version of the next segment. It never falls.
@@ -104,13 +113,15 @@ extension Catalog {
 
   /// Cuts off the bytes after the last record, if there are any.
   package func cutTornTail() throws(StoreError) {
-    try journal.withLock { () throws(StoreError) in
-      let (current, position, torn) = state.withLock { state in
-        follow(&state)
-        return (state.journal.current, state.journal.position, state.journal.tornBytes)
-      }
-      if let current, torn > 0 { _ = try withoutTail(current, torn, at: position) }
+    try journal.withLock { () throws(StoreError) in try cutTornTailLocked() }
+  }
+
+  private func cutTornTailLocked() throws(StoreError) {
+    let (current, position, torn) = state.withLock { state in
+      follow(&state)
+      return (state.journal.current, state.journal.position, state.journal.tornBytes)
     }
+    if let current, torn > 0 { _ = try withoutTail(current, torn, at: position) }
   }
 
   /// Returns the segment to go on in: the current one without the bytes after the last record, or the
@@ -122,6 +133,9 @@ extension Catalog {
       try fileSystem.status(of: current.file.raw)
     }
     if status.linkCount == 0 { return nil }
+    if state.withLock({ $0.journal.cutOff })?.number == current.number {
+      try prepareCut(after: current.number)
+    }
     if status.isLinked { return try leave(current) }
     // Nobody else is writing, so a killed process left the bytes after the last record.
     if torn > 0 { try cutTail(of: current, at: position) }

@@ -77,7 +77,7 @@ extension Catalog {
         setUnread(&state, .inputOutput)
         return
       }
-      let length = state.journal.counted(fileLength)
+      let length = countedLength(fileLength, of: use.segment, &state)
       setReadable(&state)
       if length < use.readBytes {
         // The part that had been read was cut off. This process has its records in the index, but
@@ -112,6 +112,18 @@ extension Catalog {
       if looksAgain { continue }
       if hasTail || state.journal.needsReload { return }
     }
+  }
+
+  /// Returns the part that counts of the length of the last segment. Once others have cut it off, all of it
+  /// counts.
+  private func countedLength(
+    _ length: Int64, of segment: Segment, _ state: inout StoreState
+  ) -> Int64 {
+    guard let cut = state.journal.cutOff, cut.number == segment.number else { return length }
+    guard let status = try? fileSystem.status(of: segment.file.raw), !cut.isPending(status)
+    else { return cut.end }
+    state.journal.cutOff = nil
+    return length
   }
 
   /// Applies a part of a segment.

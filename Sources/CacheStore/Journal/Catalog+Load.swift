@@ -53,7 +53,9 @@ extension Catalog {
       return try loadSegment(&state, last)
     }
     state.journal.firstNumber = first
+    if let cut = state.journal.cutOff, !numbers.contains(cut.number) { state.journal.cutOff = nil }
     for number in first...last where state.journal.endNumber <= number {
+      if let cut = state.journal.cutOff, number > cut.number { break }
       if number == last && isUnused(number, after: state) { break }
       state.journal.countTail()
       // A next segment that could not be opened is tried again.

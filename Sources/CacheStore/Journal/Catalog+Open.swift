@@ -52,16 +52,7 @@ extension Catalog {
     if !isSupervised { try? fileSystem.removeFile(Layout.newDescription, in: place.root.raw) }
     let dead = try deadSessionsAtOpening()
     tree.staging.noteDeadAtOpening(dead)
-    if mayHaveRestarted {
-      do throws(StoreError) { try cutUnsynced(dead, after: marked) } catch
-        where error.code == .noSpace
-      {
-        // At a quota, some file systems refuse to remove a file. Each record and body has a digest, so what
-        // can be read is used, and the store can be made smaller.
-        try loadAgain()
-        state.withLock { $0.endedUncleanly = true }
-      }
-    }
+    if mayHaveRestarted { try cutUnsynced(after: marked) }
     try beginFormat2()
     // If that fails, on a full disk for example, the first record does it.
     if !isSupervised { try? completeClear() }

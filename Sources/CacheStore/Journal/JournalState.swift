@@ -60,9 +60,8 @@ struct JournalState {
   /// The bytes at the end that are no record: a write in progress, the rest of one that a killed
   /// process left, or what could not be cut off.
   var tornBytes: Int64 = 0
-  /// The end of what counts of a segment, if the system refuses to cut off the rest, and the length of
-  /// its file.
-  var cutOff: (number: UInt32, end: Int64, length: Int64)?
+  /// The end of what counts of the journal, if the system refuses to cut off the rest.
+  var cutOff: RefusedCut?
   /// Whether the journal has to be read again, because another process dropped segments that this
   /// one had not read.
   var needsReload = false
@@ -165,6 +164,7 @@ struct JournalState {
   /// Adds a segment after one that was left without a seal.
   mutating func goOn(with segment: Segment) {
     countTail()
+    cutOff = nil
     add(segment)
   }
 
@@ -215,15 +215,6 @@ struct JournalState {
   private func place(of offset: Int64) -> UInt64 {
     let number = firstNumber + UInt32(max(0, segments.count - 1))
     return UInt64(number) << 32 | UInt64(max(0, offset))
-  }
-
-  /// Returns the part that counts of the length of the current segment. Once others have changed that, all
-  /// of it counts.
-  mutating func counted(_ length: Int64) -> Int64 {
-    guard let cutOff, cutOff.number == current?.number else { return length }
-    if cutOff.length == length { return cutOff.end }
-    self.cutOff = nil
-    return length
   }
 
   /// Notes that this process has opened the store.
@@ -280,6 +271,24 @@ struct JournalState {
       segments.removeFirst()
       firstNumber += 1
     }
+  }
+}
+
+/// The end of the journal that counts, in a segment whose rest the system refuses to cut off.
+struct RefusedCut {
+  let number: UInt32
+  let end: Int64
+  private let length: UInt64
+  private let modified: Int64
+
+  init(number: UInt32, end: Int64, of status: FileStatus) {
+    (self.number, self.end) = (number, end)
+    (length, modified) = (status.length, status.modified)
+  }
+
+  /// Returns whether nobody has changed the file since.
+  func isPending(_ status: FileStatus) -> Bool {
+    status.length == length && status.modified == modified
   }
 }
 

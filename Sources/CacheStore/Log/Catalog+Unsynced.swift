@@ -40,10 +40,12 @@ extension Catalog {
   /// Does nothing while another process has the store open, because the restart was before that. The
   /// caller holds the journal's lock.
   ///
-  /// - Parameters:
-  ///   - dead: the sessions of processes that are gone.
-  ///   - marked: the number of the last record that is known to be synced. Damage before it stays.
-  func cutUnsynced(_ dead: [PathName], after marked: UInt64?) throws(StoreError) {
+  /// If the system refuses a step of this (a quota), what is behind the place does not count until it is cut off:
+  /// before this process makes a session or appends a record. Without a living session, others that open
+  /// the store find the same place.
+  ///
+  /// - Parameter marked: the number of the last record that is known to be synced. Damage before it stays.
+  func cutUnsynced(after marked: UInt64?) throws(StoreError) {
     let newest = state.withLock { state -> [Segment] in
       let last = state.journal.nextNumber - 1
       let failed = state.journal.segments.compactMap { $0?.segment.unsynced }
@@ -56,41 +58,48 @@ extension Catalog {
     }
     if newest.isEmpty { return }
     if try tree.staging.hasLiveSessions() { return }
+    let wasKilled = try !tree.staging.deadSessions().isEmpty
     let sequence = state.withLock { $0.journal.sequence }
-    var unsealedEnd: UInt64?
-    var synced = marked ?? 0
+    var search = UnsyncedSearch(synced: marked ?? 0)
     for segment in newest {
-      guard let (end, isTail) = firstUnsynced(in: segment, after: &unsealedEnd, &synced)
+      guard let (end, isTail) = search.firstUnsynced(in: segment, hashSeed, fileSystem)
       else { continue }
-      if !dead.contains(where: tree.staging.isOfEarlierBoot) { tree.staging.leaveSignOfRestart() }
-      // The newest first, so that none is missing if this is interrupted. There may be one that was
-      // only begun.
-      for later in try journal.numbers().reversed() where later > segment.number {
-        let name = Layout.segment(later)
-        try system(journal.path(of: later)) { () throws(SystemError) in
-          try fileSystem.removeFile(name, in: place.journal.raw)
-          try fileSystem.synchronize(place.journal, names: true)
-        }
-      }
-      do throws(StoreError) { try journal.cut(segment, at: end) } catch
-        where error.code == .noSpace
-      {
-        // At a quota, some file systems refuse to shorten a file. The next record needs that, too.
-        let length = try system(path) { () throws(SystemError) in
-          try fileSystem.length(of: segment.file.raw)
+      do throws(StoreError) {
+        try prepareCut(after: segment.number)
+        try journal.cut(segment, at: end)
+      } catch {
+        let status = try system(journal.path(of: segment.number)) { () throws(SystemError) in
+          try fileSystem.status(of: segment.file.raw)
         }
         state.withLock { state in
-          state.journal.cutOff = (segment.number, end, length)
+          state.journal.cutOff = RefusedCut(number: segment.number, end: end, of: status)
           state.endedUncleanly = true
         }
       }
       try loadAgain()
       // The next record leaves a number out, so that all who read it before the journal is written anew
       // notice that one is lost.
-      if !isTail || segment !== newest.last || dead.isEmpty {
+      if !isTail || segment !== newest.last || !wasKilled {
         try noteLostRecords(through: sequence &+ 1)
       }
       return
+    }
+  }
+
+  /// Leaves the sign of a restart, if there is none, and removes the segments after one that is to be cut
+  /// off. The caller holds the journal's lock.
+  func prepareCut(after number: UInt32) throws(StoreError) {
+    if try !tree.staging.deadSessions().contains(where: tree.staging.isOfEarlierBoot) {
+      try tree.staging.leaveSignOfRestart()
+    }
+    // The newest first, so that none is missing if this is interrupted. There may be one that was only
+    // begun.
+    for later in try journal.numbers().reversed() where later > number {
+      let name = Layout.segment(later)
+      try system(journal.path(of: later)) { () throws(SystemError) in
+        try fileSystem.removeFile(name, in: place.journal.raw)
+        try fileSystem.synchronize(place.journal, names: true)
+      }
     }
   }
 
@@ -103,16 +112,21 @@ extension Catalog {
       state.entries = entries
     }
   }
+}
 
-  /// Returns the place of the first record or body of a segment that is not as it was written, or
+/// The search for the first place that is not as it was written, in segments that follow each other.
+private struct UnsyncedSearch {
+  /// The number of the last record that is known to be synced; 0 once it was read.
+  var synced: UInt64
+  /// The last sequence number of the segment before, if it has no seal.
+  private var unsealedEnd: UInt64?
+
+  init(synced: UInt64) { self.synced = synced }
+
+  /// Returns the place of the first record or body of the next segment that is not as it was written, or
   /// that follows records which the segment before has lost at its end; and whether it is a torn end.
-  ///
-  /// - Parameters:
-  ///   - unsealedEnd: the last sequence number of the segment before, if it has no seal; then that of
-  ///     this segment.
-  ///   - synced: the number of the last record that is known to be synced; 0 once it was read.
-  private func firstUnsynced(
-    in segment: Segment, after unsealedEnd: inout UInt64?, _ synced: inout UInt64
+  mutating func firstUnsynced(
+    in segment: Segment, _ hashSeed: UInt64, _ fileSystem: any FileSystem
   ) -> (Int64, isTail: Bool)? {
     var found: (Int64, isTail: Bool)?
     var before = unsealedEnd.take()

@@ -169,7 +169,7 @@ extension Catalog {
       if let session = tree.staging.session { return session }
       // A session that is made after the store was closed would never end.
       try state.withLock { state throws(StoreError) in try state.checkOpen(path) }
-      return try tree.staging.makeSession()
+      return try makeSession()
     }
   }
 }

@@ -111,12 +111,13 @@ final class Staging: Sendable {
   }
 
   /// Makes a session of an earlier run of the machine: the sign of a restart that no other one shows. It
-  /// stays until tree and journal were compared. If it cannot be made, a process that is killed before
-  /// that leaves damage to the next one.
-  func leaveSignOfRestart() {
-    try? fileSystem.makeDirectory(
-      newName(of: boot ^ 1), in: place.staging.raw, mode: StorePlace.directoryMode)
-    try? fileSystem.synchronize(place.staging, names: true)
+  /// stays until tree and journal were compared.
+  func leaveSignOfRestart() throws(StoreError) {
+    let name = newName(of: boot ^ 1)
+    try system("\(path)/\(name.text)") { () throws(SystemError) in
+      try fileSystem.makeDirectory(name, in: place.staging.raw, mode: StorePlace.directoryMode)
+      try fileSystem.synchronize(place.staging, names: true)
+    }
   }
 
   /// Returns a name for a session of a run of the machine.
