@@ -206,6 +206,16 @@ extension Catalog {
     } catch {
       // Removals may stay, and the files of those entries are still there.
       if records.count > 1 { tree.staging.noteUnclean() }
+      let isTorn = state.withLock { state in
+        follow(&state)
+        return state.journal.tornBytes > 0
+      }
+      if isTorn {
+        // The system refuses to cut it off (a quota). Only the session of a process that is gone shows
+        // others that it is no damage.
+        tree.staging.session?.stays.store(true, ordering: .relaxed)
+        tree.staging.giveSessionUp()
+      }
       throw error
     }
     let end = start + Int64(bytes.count)

@@ -51,6 +51,31 @@ import Testing
     for store in [reader, writer] { store.close() }
   }
 
+  @Test func `half a record that a quota keeps is no damage for others`() throws {
+    let files = FaultyFiles()
+    let writer = try open(Options(fileSystem: files))
+    try writer.put([1], for: "log")
+    let end = try segment().seekToEnd()
+    #expect(throws: StoreError.self) {
+      try writer.catalog.append { state throws(StoreError) -> [[UInt8]] in
+        let full = Faults.Step.fail(SystemError(EDQUOT))
+        // A query of the segment's links, the writes, a query of the length, and the cut.
+        files.faults.play([.short(.max), .short(40), full, .short(.max), full])
+        return [RemoveRecord(keyHash: writer.catalog.hash("a"), variant: 0, reason: .count).bytes]
+      }
+    }
+    files.faults.set(nil)
+    #expect(try segment().seekToEnd() == end + 40)
+    let other = try open()
+    other.waitUntilIdle()
+    try writer.put([2], for: "next")
+    for store in [other, writer] {
+      #expect(store.statistics.journalDamages == 0 && store.statistics.isComplete)
+      #expect(store.lookUp("log").entry?.body == [1] && store.lookUp("next").entry?.body == [2])
+      store.close()
+    }
+  }
+
   @Test func `the tree has what somebody has cut off the journal`() throws {
     let writer = try open()
     let end = try segment().seekToEnd()
