@@ -81,7 +81,8 @@ extension Recovery {
       return (state.journal.openedSequence, state.journal.isLost(sequence))
     }
     let known = tree.staging.hadDeadAtOpening ? opened &+ 1 : opened
-    if isLost || sequence <= known { return isLost }
+    // This process may have left the file itself.
+    if isLost || sequence <= known || tree.staging.uncleanCount > 0 { return isLost }
     let wasKilled = try upkeep.awaitMoment { () throws(StoreError) in
       try catalog.journal.withLock { () throws(StoreError) in
         try tree.staging.hasNewDeadSession()
@@ -96,8 +97,10 @@ extension Recovery {
     _ slot: Slot, in directory: borrowing Descriptor, _ entries: EntriesDirectory
   ) {
     if metadataState(of: slot, in: directory) == .same { return }
-    // If that fails, the journal still has the entry, and a check will report the file.
-    try? writeMetadata(of: slot, in: directory, entries)
+    do throws(StoreError) { try writeMetadata(of: slot, in: directory, entries) } catch {
+      // A record that cannot be read is found by the next look-up.
+      if error.errno != 0 { tree.staging.noteUnclean() }
+    }
   }
 
   /// Writes the metadata file of an entry from the journal, and replaces the present one. The

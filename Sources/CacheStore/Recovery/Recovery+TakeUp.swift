@@ -197,9 +197,7 @@ extension Recovery {
       case .same, .older:
         // An entry in the log has no files. These are of a version that it has replaced, or were
         // being written when a process was killed.
-        if !catalog.isReadOnly {
-          try? fileSystem.removeFile(Layout.metadata(slot.variant), in: directory.raw)
-        }
+        if !catalog.isReadOnly { tree.discard(Layout.metadata(slot.variant), in: directory.raw) }
         return false
       }
     } else if try isSuperseded(document, by: located) {

@@ -35,6 +35,7 @@ package final class Recovery: Sendable {
   ///   being closed, it has to be done again.
   @discardableResult
   func reconcile() -> Bool {
+    let uncleanCount = tree.staging.uncleanCount
     guard let dead = try? deadSessionsNow() else { return false }
     guard (try? catalog.readUnread()) != nil else { return false }
     // Without the sessions the bytes after the last record would count as damage.
@@ -53,8 +54,10 @@ package final class Recovery: Sendable {
     guard (try? completeRemovals(of: dead)) != nil else { return false }
     guard checkBodies(&compared) else { return false }
     if isTakenUp, !catalog.isIndexWhole { try? renewWhenTakenUp() }
-    // Until then the sessions tell all that read the journal that the machine has restarted.
-    guard catalog.isIndexWhole else { return false }
+    // Until then the sessions tell all that read the journal that the machine has restarted. A file that
+    // could not be removed would be an entry again if the journal were lost.
+    guard catalog.isIndexWhole, tree.staging.uncleanCount == uncleanCount else { return false }
+    tree.staging.setCompared(uncleanCount)
     catalog.state.withLock { $0.endedUncleanly = false }
     removeSessions(dead)
     return true
@@ -148,11 +151,12 @@ package final class Recovery: Sendable {
     try findLostRecords(&compared)
     if catalog.isIndexWhole {
       for number in 0..<Layout.shardCount where compared[number] < .equal {
+        let uncleanCount = tree.staging.uncleanCount
         try forEachKey(of: number) { hash, shard, entries throws(StoreError) in
           if upkeep.isStopping { throw .closed(path) }
           if !isAsExpected(hash, Layout.key(hash), in: shard) { try reconcile(hash, entries) }
         }
-        compared[number] = .equal
+        if tree.staging.uncleanCount == uncleanCount { compared[number] = .equal }
       }
       return false
     }
@@ -245,7 +249,7 @@ package final class Recovery: Sendable {
       if !isWhole {
         try takeUp(found, of: hash, in: directory, entries)
         for case .metadata(let variant) in found where try isLeftover(hash, variant, entries) {
-          try? fileSystem.removeFile(Layout.metadata(variant), in: directory.raw)
+          tree.discard(Layout.metadata(variant), in: directory.raw)
         }
         found = try tree.files(in: directory)
       }
@@ -258,9 +262,7 @@ package final class Recovery: Sendable {
       guard isPresent else { return }
       for slot in slots { restoreMetadata(slot, in: directory, entries) }
       removeUnknown(found.subtracting(expected(slots)), in: directory, isWhole: isWhole)
-      if slots.isEmpty {
-        try? fileSystem.removeDirectory(Layout.key(hash), in: shard.directory.raw)
-      }
+      if slots.isEmpty { tree.discardDirectory(Layout.key(hash), in: shard.directory.raw) }
     }
   }
 
@@ -276,10 +278,8 @@ package final class Recovery: Sendable {
     if !isWhole && bodies.count < files.count { return }
     for file in files {
       switch file {
-      case .metadata(let variant):
-        try? fileSystem.removeFile(Layout.metadata(variant), in: directory.raw)
-      case .body(let digest):
-        try? fileSystem.removeFile(Layout.body(digest), in: directory.raw)
+      case .metadata(let variant): tree.discard(Layout.metadata(variant), in: directory.raw)
+      case .body(let digest): tree.discard(Layout.body(digest), in: directory.raw)
       case .foreign: break
       }
     }

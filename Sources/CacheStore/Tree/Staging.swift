@@ -31,7 +31,7 @@ package final class Session: Sendable {
   /// Removes the directory. A missing directory is the sign of a clean end.
   fileprivate func removeDirectory() {
     place.fileSystem.removeTree(directory)
-    if stays.load(ordering: .relaxed) || leftovers.exist.load(ordering: .relaxed) { return }
+    if stays.load(ordering: .relaxed) || leftovers.exist { return }
     try? place.fileSystem.removeDirectory(name, in: place.staging.raw)
   }
 
@@ -46,10 +46,15 @@ package final class Session: Sendable {
   func unusedNumber() -> UInt64 { nextName.add(1, ordering: .relaxed).newValue }
 }
 
-/// Whether files were left over or a sync failed, so that the next opening has to compare tree and
-/// journal: the directories of sessions stay then.
+/// What this process leaves to a comparison of tree and journal: files that could not be removed, the
+/// records of a failed sync. If none is completed after that, the directories of sessions stay, so that the
+/// next opening compares.
 private final class Leftovers: Sendable {
-  let exist = Atomic<Bool>(false)
+  let count = Atomic<Int>(0)
+  /// The count before the last comparison that was completed.
+  let compared = Atomic<Int>(0)
+
+  var exist: Bool { count.load(ordering: .relaxed) > compared.load(ordering: .relaxed) }
 }
 
 /// The directory `staging` of a store, with the sessions of all processes that write.
@@ -143,8 +148,16 @@ final class Staging: Sendable {
     noteUnclean()
   }
 
-  /// Makes the next opening compare tree and journal.
-  func noteUnclean() { leftovers.exist.store(true, ordering: .relaxed) }
+  /// Makes the next opening compare tree and journal, unless this process does so before.
+  func noteUnclean() { leftovers.count.add(1, ordering: .relaxed) }
+
+  /// The number of times that this process has left something to a comparison.
+  var uncleanCount: Int { leftovers.count.load(ordering: .relaxed) }
+
+  /// Notes that tree and journal were compared.
+  ///
+  /// - Parameter count: the number of times at the begin.
+  func setCompared(_ count: Int) { leftovers.compared.store(count, ordering: .relaxed) }
 
   /// Deletes the directories that were moved into the session. The files of writers stay.
   ///

@@ -123,4 +123,36 @@ import Testing
     #expect(store.recovery.reconcile())
     #expect(sandbox.sessions == [] && !sandbox.metadataFiles.contains(leftover))
   }
+
+  @Test func `a comparison is complete only when it has removed what it must`() throws {
+    try fill()
+    let metadata = try #require(sandbox.metadataFiles.first)
+    let leftover =
+      metadata.split(separator: "/").dropLast().joined(separator: "/") + "/00000000000000aa.json"
+    #expect(FileManager.default.createFile(atPath: sandbox.inside(leftover), contents: Data([1])))
+    let store = try open()
+    disk.faults.set { call in
+      call.kind == .removeFile && call.name == "00000000000000aa.json" ? .inputOutput : nil
+    }
+    for _ in 0..<2 { #expect(!store.recovery.reconcile() && sandbox.sessions.count == 1) }
+    disk.faults.set(nil)
+    #expect(store.recovery.reconcile())
+    #expect(sandbox.sessions == [] && !sandbox.metadataFiles.contains(leftover))
+    store.close()
+  }
+
+  @Test(arguments: [true, false])
+  func `only what no comparison has mended shows at the next opening`(isMended: Bool) throws {
+    let store = try open()
+    try store.put([1], for: "k")
+    disk.faults.set { $0.kind == .removeFile ? .inputOutput : nil }
+    try store.remove("k")
+    #expect(sandbox.metadataFiles.count == 1)
+    if isMended { disk.faults.set(nil) }
+    #expect(store.recovery.reconcile() == isMended)
+    disk.faults.set(nil)
+    store.close()
+    #expect(sandbox.sessions.count == (isMended ? 0 : 1))
+    #expect(sandbox.metadataFiles.count == (isMended ? 0 : 1))
+  }
 }
