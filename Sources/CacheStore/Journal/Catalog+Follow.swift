@@ -17,8 +17,14 @@ extension Catalog {
     guard let length = try? fileSystem.length(of: state.journal.tail.file),
       length == state.journal.tail.position, state.journal.unread == nil
     else {
+      let damages = state.journal.damages
       readOn(&state)
-      if state.journal.needsReload { reload(&state) }
+      // A journal that is found damaged now is read again, and repaired, as when the store is opened.
+      let isNewlyDamaged = state.isOpened && state.isComplete && state.journal.damages > damages
+      if state.journal.needsReload || isNewlyDamaged {
+        state.journal.damages = damages
+        reload(&state)
+      }
       watchOthers(state)
       return
     }

@@ -131,14 +131,21 @@ extension Catalog {
     }
   }
 
-  /// Reads everything again, after another process dropped segments that had not been read here.
+  /// Reads everything again, after another process dropped segments that had not been read here, or if
+  /// damage was found.
   func reload(_ state: inout StoreState) {
+    let damages = state.journal.damages
+    var damagedPlace: UInt64?
     for _ in 0..<8 {
       state.forgetJournal()
+      state.journal.damages = damages
       state.journal.needsReload = false
       do throws(StoreError) {
         try load(&state)
         if state.journal.current != nil, state.journal.isWhole { return }
+        // Damage stays in its place, unlike a segment that is dropped meanwhile.
+        if state.journal.damagedPlace == damagedPlace { break }
+        damagedPlace = state.journal.damagedPlace
       } catch {
         refuse(&state, error)
         if state.refusal != nil { return }

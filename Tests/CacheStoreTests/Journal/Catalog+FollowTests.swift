@@ -144,4 +144,25 @@ import Testing
     #expect(one.lookUp("before").entry?.body == [1])
     #expect(one.statistics.journalDamages == 0)
   }
+
+  @Test func `damage that a running program reads is repaired by it`() throws {
+    for store in [one, two] { store.waitUntilIdle() }
+    let segment = try #require(folder.segments.last)
+    for number in 0..<3 { try one.put([UInt8(number)], for: ByteString("key\(number)")) }
+    try one.remove("key0")
+    var bytes = folder.bytes(segment)
+    let records = folder.records(in: segment)
+    bytes[try #require(records.dropLast().last).offset + 40] ^= 1
+    try folder.write(bytes, to: segment)
+    #expect(two.lookUp("key0").entry == nil)
+    two.waitUntilIdle()
+    #expect(two.catalog.isIndexWhole && two.statistics.journalDamages > 0)
+    #expect(folder.segments.contains(segment) == false)
+    for store in [one, two] {
+      for number in 0..<3 {
+        let body = store.lookUp(ByteString("key\(number)")).entry?.body
+        #expect(body == (number == 0 ? nil : [UInt8(number)]))
+      }
+    }
+  }
 }
