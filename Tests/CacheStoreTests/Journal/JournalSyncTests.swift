@@ -36,6 +36,41 @@ import Testing
     store.close()
   }
 
+  @Test func `threads that come during a sync share the next one`() throws {
+    let disk = FaultyFiles()
+    let sandbox = StoreSandbox()
+    let store = try sandbox.open()
+    defer { store.close() }
+    try store.put([1], for: "a")
+    let segment = try #require(store.catalog.state.withLock { $0.journal.current })
+    let sync = JournalSync()
+    @Sendable func wait(forEnd end: Int64, readTo position: Int64) throws(SystemError) {
+      try sync.wait(
+        for: AppendedPlace(segment: segment, end: end), among: { [] }, readTo: { position },
+        in: store.catalog.place.journal, disk)
+    }
+    let count = 8
+    let done = Monitor(0)
+    let isFirst = Atomic<Bool>(true)
+    disk.faults.set { call in
+      if call.kind == .synchronize, isFirst.exchange(false, ordering: .relaxed) {
+        for thread in 1...count {
+          try? startThread {
+            let end = Int64(thread + 1)
+            if (try? wait(forEnd: end, readTo: 9)) != nil { done.change { $0 += 1 } }
+          }
+        }
+        // The one that syncs waits, too.
+        while sync.waitingCount <= count {}
+      }
+      return nil
+    }
+    try wait(forEnd: 1, readTo: 1)
+    done.wait { $0 == count ? () : nil }
+    // The first one syncs the segment and its name; then one thread syncs for all others.
+    #expect(disk.faults.calls.count { $0.kind == .synchronize } == 3)
+  }
+
   @Test func `no thread counts as waiting after its record is on disk`() async throws {
     let sandbox = StoreSandbox()
     let store = try sandbox.open(Options(durability: .full))
