@@ -154,8 +154,13 @@ extension Evictor {
   /// Evicts entries before the volume is full, as many as there are. If nothing may be evicted, or the
   /// volume cannot be queried, the new entry is tried all the same.
   func keepReserve(adding entry: NewEntry, _ hash: KeyHash, _ limits: Limits) {
-    guard evictsOnFullDisk, entry.past == nil else { return }
+    if entry.past != nil { return }
     let bytes = room(for: entry)
+    if !evictsOnFullDisk {
+      // What the volume has decides also where the body is stored.
+      _ = try? freeBytes(adding: bytes)
+      return
+    }
     var (isQueried, hasDropped) = (false, false)
     var pending = PendingSpace()
     while true {
