@@ -33,6 +33,8 @@ package final class Catalog: Sendable {
   let settling = Mutex(SettlingProgress())
   /// Whether the volume has so little room that bodies are stored in files at once.
   let isVolumeTight = Atomic(false)
+  /// The number of the last record when the store last looked whether it may rest.
+  let restSequence = Atomic<UInt64>(0)
   private let sharedTail: JournalTail
 
   init(

@@ -25,16 +25,19 @@ extension Catalog {
 
   /// Writes the mark, when the store is closed. Errors are ignored: without a mark, only a cut
   /// exactly between two records is not noticed.
-  func markEnd() {
-    _ = try? journal.withLock { () throws(StoreError) in
-      let (sequence, end) = state.withLock { state in
-        follow(&state)
-        let isKnown = state.journal.isWhole && state.journal.unread == nil
-        return (isKnown ? state.journal.sequence : 0, state.journal.end)
-      }
-      guard sequence > 0, let end else { return }
-      try syncJournal(end)
-      journal.markEnd(sequence)
+  func markEnd() { _ = try? journal.withLock { () throws(StoreError) in try markEndLocked() } }
+
+  /// Does the same, for a caller that holds the journal's lock.
+  ///
+  /// - Throws: the error of the sync, before the mark is written.
+  func markEndLocked() throws(StoreError) {
+    let (sequence, end) = state.withLock { state in
+      follow(&state)
+      let isKnown = state.journal.isWhole && state.journal.unread == nil
+      return (isKnown ? state.journal.sequence : 0, state.journal.end)
     }
+    guard sequence > 0, let end else { return }
+    try syncJournal(end)
+    journal.markEnd(sequence)
   }
 }

@@ -8,8 +8,9 @@ extension Catalog {
   package func withShard<R>(
     of hash: KeyHash, _ body: (borrowing Shard) throws(StoreError) -> R
   ) throws(StoreError) -> R {
-    // If the store is closed meanwhile, the session stays until the files have their names.
-    let session = tree.staging.session
+    // If the store is closed or rests meanwhile, the session stays until the files have their names. On a
+    // full disk there may be none.
+    let session = try? ownSession()
     defer { withExtendedLifetime(session) {} }
     return try tree.withLocked(try lockShard(of: hash), body)
   }
@@ -171,5 +172,25 @@ extension Catalog {
       try state.withLock { state throws(StoreError) in try state.checkOpen(path) }
       return try makeSession()
     }
+  }
+
+  /// Ends the session of this process if it is not used any more, and nothing was appended since the last
+  /// call. If the process is killed then, the next opening need not compare tree and journal.
+  ///
+  /// - Returns: false if it has to be tried again; true also if the next opening has to compare them anyway.
+  func rest() -> Bool {
+    if tree.staging.session == nil || tree.staging.isUnclean { return true }
+    let isDone = try? journal.withLock { () throws(StoreError) -> Bool in
+      let (sequence, isCompared) = state.withLock { state in
+        follow(&state)
+        let isWhole = state.journal.isWhole && state.journal.tornBytes == 0
+        return (state.journal.sequence, !state.endedUncleanly && isWhole)
+      }
+      if !isCompared { return true }
+      guard sequence == restSequence.exchange(sequence, ordering: .relaxed) else { return false }
+      try markEndLocked()
+      return tree.staging.endUnusedSession()
+    }
+    return isDone ?? false
   }
 }

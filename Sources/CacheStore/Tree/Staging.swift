@@ -2,7 +2,8 @@ internal import CacheFormat
 package import CacheSystem
 internal import Synchronization
 
-/// The directory of this process in `staging`, which is locked as long as the store is open.
+/// The directory of this process in `staging`, which is locked from its first change to the end of the
+/// last: it ends when the store is closed or rests.
 ///
 /// A session whose lock is free belonged to a process that was killed. Its directory is removed
 /// after tree and journal were compared.
@@ -142,11 +143,26 @@ final class Staging: Sendable {
     own.withLock { $0.take() }?.isGivenUp.store(true, ordering: .releasing)
   }
 
+  /// Ends the session of this process if no call uses it and nothing in it is needed.
+  ///
+  /// - Returns: whether there is none any more.
+  func endUnusedSession() -> Bool {
+    let ended = own.withLock { own -> Session? in
+      guard isKnownUniquelyReferenced(&own), !hasReplaced else { return nil }
+      return own.take()
+    }
+    ended?.removeDirectory()
+    return ended != nil
+  }
+
   /// Notes that a file of a key could not be removed, although the journal does not have it.
   func noteLeftover(_ error: SystemError) {
     if error == .notFound || error == .notEmpty { return }
     noteUnclean()
   }
+
+  /// Whether the next opening has to compare tree and journal.
+  var isUnclean: Bool { leftovers.exist }
 
   /// Makes the next opening compare tree and journal, unless this process does so before.
   func noteUnclean() { leftovers.count.add(1, ordering: .relaxed) }

@@ -19,6 +19,8 @@ struct UpkeepWork: OptionSet, Sendable {
   static let setAside = UpkeepWork(rawValue: 32)
   /// Write the files of entries that are in the log, from a time on.
   static let settle = UpkeepWork(rawValue: 64)
+  /// End the session, if nothing is changed any more.
+  static let rest = UpkeepWork(rawValue: 128)
 }
 
 /// The background thread of a store. It is started when there is work, and sleeps when there is
@@ -33,6 +35,8 @@ final class Upkeep: Sendable {
     var damaged: [Slot] = []
     /// The time by the monotonic clock from which entries are settled.
     var settlesAt = Int64.max
+    /// The time from which the store may rest.
+    var restsAt = Int64.max
     /// The time from which tree and journal are compared again, after an attempt has failed.
     var reconcilesAt: Int64 = 0
     /// The wait before the next attempt that fails.
@@ -56,6 +60,8 @@ final class Upkeep: Sendable {
   /// The nanoseconds after which an idle store reads what others have appended to the journal, and
   /// with that closes the segments that they have dropped.
   private static let followInterval: Int64 = 60_000_000_000
+  /// The nanoseconds without a change after which a store rests; it may take twice as long.
+  private static let restDelay: Int64 = 2_000_000_000
   /// The wait after the first failed attempt to compare tree and journal, in nanoseconds. It doubles
   /// with each, up to an hour, because each may read all metadata files.
   private static let firstPause: Int64 = 1_000_000_000
@@ -122,6 +128,13 @@ final class Upkeep: Sendable {
       state.settlesAt = .max
       settlesBefore.store(.max, ordering: .relaxed)
     }
+  }
+
+  /// Requests that the store rests when it is not changed for a while.
+  func requestRest() {
+    if isIdle { return }
+    state.change { $0.restsAt = monotonicNanoseconds() + Self.restDelay }
+    request(.rest)
   }
 
   /// Requests that a damaged entry is set aside.
@@ -203,6 +216,7 @@ final class Upkeep: Sendable {
     let now = monotonicNanoseconds()
     if state.settlesAt > now { due.remove(.settle) }
     if state.reconcilesAt > now { due.remove(.reconcile) }
+    if state.restsAt > now { due.remove(.rest) }
     return due
   }
 
@@ -263,7 +277,10 @@ extension Store {
     }
     // What could not be appended is tried again.
     if work.contains(.touches), (try? catalog.flush()) == nil { upkeep.request(.touches) }
-    if work.contains(.reconcile) { upkeep.endReconciling(recovery.reconcile()) }
+    if work.contains(.reconcile) {
+      upkeep.endReconciling(recovery.reconcile())
+      if durability == .process { upkeep.requestRest() }
+    }
     // Recovered entries and their records count for the limits.
     if !work.isDisjoint(with: [.setAside, .reconcile]) { evictor.keepLimits() }
     if work.contains(.sweep) {
@@ -278,5 +295,6 @@ extension Store {
       catalog.tendJournal()
     }
     if !work.isDisjoint(with: [.sweep, .compact, .settle]) { events.send(.maintained) }
+    if work.contains(.rest), !catalog.rest() { upkeep.requestRest() }
   }
 }

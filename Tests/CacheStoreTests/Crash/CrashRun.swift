@@ -1,8 +1,9 @@
 import CacheFormat
-import CacheStore
 import CacheSystem
 import SimulatedFiles
 import Synchronization
+
+@testable import CacheStore
 
 /// Thrown to end the steps of a run whose process has ended.
 struct RunEnded: Error {}
@@ -64,6 +65,13 @@ final class CrashRun: Sendable {
     try settle()
   }
 
+  /// Ends the session, as the upkeep does when nothing is changed any more.
+  func rest() throws {
+    let store = try store()
+    for _ in 0..<2 { _ = store.catalog.rest() }
+    try settle()
+  }
+
   /// Stores a body; `content` is that of another key where it is to be shared.
   func put(_ key: String, _ version: Int, content: String? = nil) throws {
     let content = content ?? "\(key) \(version)"
@@ -75,7 +83,11 @@ final class CrashRun: Sendable {
   }
 
   /// Stores under several keys at once, each in a thread of its own; they share syncs.
-  func putTogether(_ keys: [String], _ version: Int) throws {
+  ///
+  /// - Parameter meanwhile: called until they have ended.
+  func putTogether(
+    _ keys: [String], _ version: Int, meanwhile: (Store) -> Void = { _ in }
+  ) throws {
     let running = Monitor(keys.count)
     for key in keys {
       try startThread { [self] in
@@ -83,6 +95,9 @@ final class CrashRun: Sendable {
         running.change { $0 -= 1 }
       }
     }
+    let store = try store()
+    func isAnyRunning() -> Bool { running.wait { $0 > 0 } }
+    while isAnyRunning() { meanwhile(store) }
     running.wait { $0 == 0 ? () : nil }
     try settle()
   }

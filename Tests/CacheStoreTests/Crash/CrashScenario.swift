@@ -1,8 +1,9 @@
 import CacheFormat
-import CacheStore
 import CacheSystem
 import Foundation
 import SimulatedFiles
+
+@testable import CacheStore
 
 /// Steps that are run again and again, each time with a fault at another call.
 struct CrashScenario: Sendable, CustomStringConvertible {
@@ -194,6 +195,25 @@ struct CrashScenario: Sendable, CustomStringConvertible {
     },
     // What the threads do between their calls is not decided: the places are those of one run each.
     CrashScenario(name: "three threads") { try $0.putTogether(["a", "b", "c"], 1) },
+    CrashScenario(name: "three threads and rest") { run in
+      for version in 1...2 {
+        try run.putTogether(["a", "b", "c"], version) { _ = $0.catalog.rest() }
+      }
+    },
+    CrashScenario(
+      name: "rest",
+      prepare: { run in
+        for key in ["a", "b"] { try run.put(key, 1) }
+      },
+      steps: { run in
+        try run.put("a", 2)
+        try run.rest()
+        try run.remove("b")
+        try run.rest()
+        try run.touch("a")
+        try run.rest()
+        try run.put("c", 3)
+      }),
     CrashScenario(
       name: "roll",
       journal: JournalSizes(segmentBytes: 400, smallBytes: 1 << 20, copyBytes: 1 << 20),

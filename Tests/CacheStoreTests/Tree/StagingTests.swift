@@ -38,6 +38,55 @@ import Testing
     #expect(try sandbox.open().lookUp("b").entry?.body == [2])
   }
 
+  @Test func `a store that is not changed for a while looks closed, and can be used on`() throws {
+    let store = try sandbox.open()
+    defer { store.close() }
+    for number in UInt8(1)...2 {
+      try store.put([number], for: "a")
+      #expect(sandbox.sessions.count == 1)
+      // It has been changed since the last call.
+      #expect(!store.catalog.rest() && sandbox.sessions.count == 1)
+      #expect(store.catalog.rest() && sandbox.sessions.isEmpty)
+      #expect(store.catalog.rest())
+      let next = try sandbox.open()
+      #expect(!next.catalog.state.withLock { $0.endedUncleanly })
+      #expect(next.lookUp("a").entry?.body == [number])
+      next.close()
+    }
+  }
+
+  @Test func `a store does not rest while an entry is being written`() throws {
+    let store = try sandbox.open()
+    defer { store.close() }
+    let writer = try store.makeWriter(for: "a")
+    try writer.write([1])
+    #expect(!store.catalog.rest() && !store.catalog.rest() && sandbox.sessions.count == 1)
+    try writer.commit()
+    #expect(store.lookUp("a").entry?.body == [1])
+  }
+
+  @Test func `a store does not rest if the next opening has to compare tree and journal`() throws {
+    let store = try sandbox.open()
+    defer { store.close() }
+    try store.put([1], for: "a")
+    store.catalog.tree.staging.noteUnclean()
+    for _ in 0..<3 { #expect(store.catalog.rest() && sandbox.sessions.count == 1) }
+    #expect(sandbox.bytes("lock") == [])
+  }
+
+  @Test func `a shard is changed only while there is a session`() throws {
+    let store = try sandbox.open()
+    defer { store.close() }
+    try store.put([1], for: "a")
+    _ = store.catalog.rest()
+    #expect(store.catalog.rest() && sandbox.sessions.isEmpty)
+    try store.catalog.withShard(of: store.catalog.hash("a")) { _ throws(StoreError) in
+      #expect(sandbox.sessions.count == 1)
+      #expect(!store.catalog.rest() && !store.catalog.rest() && sandbox.sessions.count == 1)
+    }
+    #expect(store.catalog.rest() && sandbox.sessions.isEmpty)
+  }
+
   @Test func `nothing is left to settle that would take the lock again`() throws {
     var options = Options()
     options.settling = .within(seconds: 3_600)

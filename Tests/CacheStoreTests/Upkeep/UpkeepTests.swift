@@ -50,6 +50,27 @@ import Testing
     #expect(store.statistics.isComplete && store.statistics.entries == 20)
   }
 
+  @Test func `a store rests by itself, also after it was compared`() throws {
+    let first = try sandbox.open()
+    try first.put([1], for: "a")
+    first.close()
+    sandbox.remove("lock")
+    let store = try sandbox.open()
+    defer { store.close() }
+    store.waitUntilIdle()
+    for number in UInt8(2)...3 {
+      try store.put([number], for: "a")
+      // The first time it was changed since the last one, perhaps the second, too: access times.
+      for _ in 0..<3 {
+        store.upkeep.state.change { state in
+          if state.restsAt < .max { state.restsAt = 0 }
+        }
+        store.waitUntilIdle()
+      }
+      #expect(sandbox.sessions.isEmpty)
+    }
+  }
+
   @Test func `one key that cannot be read keeps no other out of the index`() throws {
     let first = try sandbox.open()
     for number in 0..<20 { try first.put([UInt8(number)], for: ByteString("\(number)")) }
