@@ -65,14 +65,14 @@ extension Catalog {
     if tree.staging.session == nil, segmentVersion > 1 { _ = try makeSession() }
   }
 
-  /// Makes the session of this process. It ends when nothing is changed any more, but not at the level at
-  /// which the next one would cost a sync. The caller holds the journal's lock.
+  /// Makes the session of this process, which ends when nothing is changed any more. The caller holds the
+  /// journal's lock.
   ///
   /// What a loss of power has left at the end of the journal is cut off before: beside a living session,
   /// others would take it for damage.
   func makeSession() throws(StoreError) -> Session {
     if state.withLock({ $0.journal.cutOff != nil }) { try cutTornTailLocked() }
-    if tree.durability == .process { upkeep.requestRest() }
+    upkeep.requestRest()
     return try tree.staging.makeSession()
   }
 

@@ -71,10 +71,15 @@ final class Upkeep: Sendable {
 
   /// Whether requests are ignored: in read-only stores, and for a checker.
   private let isIdle: Bool
+  /// Whether the store never rests: with full durability, the next session would cost a sync.
+  private let isRestless: Bool
   /// The store. The reference is weak, so that the store can be released while the thread sleeps.
   private let owner = Mutex(Owner())
 
-  init(_ options: Options) { isIdle = options.isReadOnly || options.isSupervised }
+  init(_ options: Options) {
+    isIdle = options.isReadOnly || options.isSupervised
+    isRestless = isIdle || options.durability == .full
+  }
 
   /// Sets the store that does the work, and begins what was requested before.
   func attach(_ store: Store) {
@@ -132,7 +137,7 @@ final class Upkeep: Sendable {
 
   /// Requests that the store rests when it is not changed for a while.
   func requestRest() {
-    if isIdle { return }
+    if isRestless { return }
     state.change { $0.restsAt = monotonicNanoseconds() + Self.restDelay }
     request(.rest)
   }
@@ -279,7 +284,7 @@ extension Store {
     if work.contains(.touches), (try? catalog.flush()) == nil { upkeep.request(.touches) }
     if work.contains(.reconcile) {
       upkeep.endReconciling(recovery.reconcile())
-      if durability == .process { upkeep.requestRest() }
+      upkeep.requestRest()
     }
     // Recovered entries and their records count for the limits.
     if !work.isDisjoint(with: [.setAside, .reconcile]) { evictor.keepLimits() }
@@ -293,6 +298,8 @@ extension Store {
       if let failure { events.send(.notSettled(failure)) }
       if let next { upkeep.requestSettling(after: next) }
       catalog.tendJournal()
+      // If nothing else is appended from now on, one look is enough.
+      if next == nil, durability == .process { _ = catalog.rest() }
     }
     if !work.isDisjoint(with: [.sweep, .compact, .settle]) { events.send(.maintained) }
     if work.contains(.rest), !catalog.rest() { upkeep.requestRest() }
