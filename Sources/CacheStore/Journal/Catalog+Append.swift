@@ -72,8 +72,9 @@ extension Catalog {
   /// others would take it for damage.
   func makeSession() throws(StoreError) -> Session {
     if state.withLock({ $0.journal.cutOff != nil }) { try cutTornTailLocked() }
+    let session = try tree.staging.makeSession()
     upkeep.requestRest()
-    return try tree.staging.makeSession()
+    return session
   }
 
   /// The version of the next segment. It never falls.
@@ -118,7 +119,8 @@ extension Catalog {
     try journal.withLock { () throws(StoreError) in try cutTornTailLocked() }
   }
 
-  private func cutTornTailLocked() throws(StoreError) {
+  /// Does the same, for a caller that holds the journal's lock.
+  func cutTornTailLocked() throws(StoreError) {
     let (current, position, torn) = state.withLock { state in
       follow(&state)
       return (state.journal.current, state.journal.position, state.journal.tornBytes)

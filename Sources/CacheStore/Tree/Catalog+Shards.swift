@@ -180,17 +180,26 @@ extension Catalog {
   /// - Returns: false if it has to be tried again; true also if the next opening has to compare them anyway.
   func rest() -> Bool {
     if tree.staging.session == nil || tree.staging.isUnclean { return true }
+    let (sequence, mayRest) = state.withLock { state in
+      follow(&state)
+      return (state.journal.sequence, state.mayRest)
+    }
+    if !mayRest { return true }
+    guard sequence == restSequence.exchange(sequence, ordering: .relaxed) else { return false }
+    // Without the lock of the journal, because it may take long.
+    tree.staging.sweepReplaced()
     let isDone = try? journal.withLock { () throws(StoreError) -> Bool in
-      let (sequence, isCompared) = state.withLock { state in
-        follow(&state)
-        let isWhole = state.journal.isWhole && state.journal.tornBytes == 0
-        return (state.journal.sequence, !state.endedUncleanly && isWhole)
-      }
-      if !isCompared { return true }
-      guard sequence == restSequence.exchange(sequence, ordering: .relaxed) else { return false }
+      // What a killed process has left.
+      try cutTornTailLocked()
+      guard state.withLock({ $0.mayRest && $0.journal.sequence == sequence }) else { return false }
       try markEndLocked()
       return tree.staging.endUnusedSession()
     }
     return isDone ?? false
   }
+}
+
+extension StoreState {
+  /// Whether nothing has to be compared, so that the store may look closed.
+  fileprivate var mayRest: Bool { !endedUncleanly && journal.isWhole && !isClosed }
 }

@@ -87,6 +87,40 @@ import Testing
     #expect(store.catalog.rest() && sandbox.sessions.isEmpty)
   }
 
+  @Test func `a store that has moved replaced files away rests`() throws {
+    let store = try sandbox.open(settling: .within(seconds: 3_600))
+    defer { store.close() }
+    try store.put(TestBody.make(2_000, seed: 1), for: "a")
+    try store.settle()
+    try store.put(TestBody.make(2_000, seed: 2), for: "a")
+    #expect(store.catalog.tree.staging.hasReplaced)
+    for _ in 0..<3 { _ = store.catalog.rest() }
+    #expect(sandbox.sessions.isEmpty)
+    #expect(store.lookUp("a").entry?.body == TestBody.make(2_000, seed: 2))
+  }
+
+  @Test func `a store rests after another program was killed in the middle of a record`() throws {
+    let store = try sandbox.open()
+    defer { store.close() }
+    try store.put([1], for: "a")
+    let segment = try #require(sandbox.segments.last)
+    let bytes = sandbox.bytes(segment)
+    sandbox.overwrite(segment, bytes + [1, 2, 3, 4])
+    for _ in 0..<3 { _ = store.catalog.rest() }
+    #expect(sandbox.sessions.isEmpty && sandbox.bytes(segment) == bytes)
+  }
+
+  @Test func `a store of a newer program is not marked as closed`() throws {
+    let store = try sandbox.open()
+    try store.put([1], for: "a")
+    store.catalog.state.withLock { state in
+      state.refusal = .newerFormat(sandbox.root, "of a newer program")
+      state.isClosed = true
+    }
+    for _ in 0..<3 { #expect(store.catalog.rest()) }
+    #expect(sandbox.sessions.count == 1 && sandbox.bytes("lock") == [])
+  }
+
   @Test func `nothing is left to settle that would take the lock again`() throws {
     var options = Options()
     options.settling = .within(seconds: 3_600)
