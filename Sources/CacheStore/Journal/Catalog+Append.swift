@@ -217,8 +217,7 @@ extension Catalog {
       if isTorn {
         // The system refuses to cut it off (a quota). Only the session of a process that is gone shows
         // others that it is no damage.
-        tree.staging.session?.stays.store(true, ordering: .relaxed)
-        tree.staging.giveSessionUp()
+        tree.staging.abandonSession()
       }
       throw error
     }

@@ -143,6 +143,15 @@ final class Staging: Sendable {
     own.withLock { $0.take() }?.isGivenUp.store(true, ordering: .releasing)
   }
 
+  /// Makes the session of this process look like that of one that is gone, also while it is still used: by a
+  /// `BodyWriter`, whose file others may then remove.
+  func abandonSession() {
+    guard let session else { return }
+    session.stays.store(true, ordering: .relaxed)
+    giveSessionUp()
+    fileSystem.unlock(session.directory.raw)
+  }
+
   /// Ends the session of this process if no call uses it and nothing in it is needed.
   ///
   /// - Returns: whether there is none any more.

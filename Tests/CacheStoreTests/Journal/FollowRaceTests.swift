@@ -51,10 +51,14 @@ import Testing
     for store in [reader, writer] { store.close() }
   }
 
-  @Test func `half a record that a quota keeps is no damage for others`() throws {
+  @Test(arguments: [false, true])
+  func `half a record that a quota keeps is no damage for others`(isStreaming: Bool) throws {
     let files = FaultyFiles()
     let writer = try open(Options(fileSystem: files))
     try writer.put([1], for: "log")
+    // A body that is being written uses the session.
+    let stream = isStreaming ? try writer.makeWriter(for: "long") : nil
+    defer { stream?.discard() }
     let end = try segment().seekToEnd()
     #expect(throws: StoreError.self) {
       try writer.catalog.append { state throws(StoreError) -> [[UInt8]] in
