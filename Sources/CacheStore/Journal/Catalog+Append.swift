@@ -137,13 +137,12 @@ extension Catalog {
       try fileSystem.status(of: current.file.raw)
     }
     if status.linkCount == 0 { return nil }
-    if state.withLock({ $0.journal.cutOff })?.number == current.number {
-      try prepareCut(after: current.number)
-    }
-    if status.isLinked { return try leave(current) }
-    // Nobody else is writing, so a killed process left the bytes after the last record.
-    if torn > 0 { try cutTail(of: current, at: position) }
-    return current
+    let isRefused = state.withLock { refusedCut(of: current, &$0) != nil }
+    if isRefused { try prepareCut(after: current.number) }
+    // Nobody else is writing, so a killed process left the bytes after the last record. What a loss of power
+    // has left is cut off also in a file with a second name, as when the store is opened.
+    if torn > 0, isRefused || !status.isLinked { try cutTail(of: current, at: position) }
+    return status.isLinked ? try leave(current) : current
   }
 
   /// Cuts off the bytes after the last record. The caller holds the journal's lock, and has read up

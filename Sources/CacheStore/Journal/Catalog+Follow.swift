@@ -83,7 +83,7 @@ extension Catalog {
         setUnread(&state, .inputOutput)
         return
       }
-      let length = countedLength(fileLength, of: use.segment, &state)
+      let length = refusedCut(of: use.segment, &state) ?? fileLength
       setReadable(&state)
       if length < use.readBytes {
         // The part that had been read was cut off. This process has its records in the index, but
@@ -120,16 +120,14 @@ extension Catalog {
     }
   }
 
-  /// Returns the part that counts of the length of the last segment. Once others have cut it off, all of it
-  /// counts.
-  private func countedLength(
-    _ length: Int64, of segment: Segment, _ state: inout StoreState
-  ) -> Int64 {
-    guard let cut = state.journal.cutOff, cut.number == segment.number else { return length }
+  /// Returns the end of what counts of the last segment, if the system refuses to cut off the rest; `nil` also
+  /// once others have cut it off.
+  func refusedCut(of segment: Segment, _ state: inout StoreState) -> Int64? {
+    guard let cut = state.journal.cutOff, cut.number == segment.number else { return nil }
     guard let status = try? fileSystem.status(of: segment.file.raw), !cut.isPending(status)
     else { return cut.end }
     state.journal.cutOff = nil
-    return length
+    return nil
   }
 
   /// Applies a part of a segment.

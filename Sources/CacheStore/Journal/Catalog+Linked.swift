@@ -36,9 +36,8 @@ extension Catalog {
   ///   segment.
   func followUnsealed(_ state: inout StoreState, _ number: UInt64) {
     // What cannot be read now is not left out.
-    guard state.journal.lockNumber != number, state.journal.unread == nil,
-      state.journal.cutOff == nil
-    else { return }
+    guard state.journal.lockNumber != number, state.journal.unread == nil else { return }
+    if let last = state.journal.current, refusedCut(of: last, &state) != nil { return }
     var isLast = false
     while !isLast, let use = state.journal.last, !use.isSealed {
       do throws(StoreError) {

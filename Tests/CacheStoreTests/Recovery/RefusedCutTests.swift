@@ -49,19 +49,38 @@ import Testing
     return volume.afterPowerLoss(.posix, seed: seed)
   }
 
+  /// Gives the segments second names, as `cp -al` makes them.
+  private func linkSegments(of volume: SimulatedVolume) throws {
+    let files = SimulatedProcess(on: volume)
+    let journal = try files.open(
+      userPath: CrashScenario.path + "/journal", [.read, .directory])
+    var names: [PathName] = []
+    try files.list(journal.raw) { name, _ in
+      if name.text.hasSuffix(".log") { names.append(name) }
+      return true
+    }
+    for name in names {
+      var copy = PathName("copy-")
+      copy.append(name)
+      try files.link(name, in: journal.raw, to: copy, in: journal.raw)
+    }
+  }
+
   private func hasPromised(_ store: Store) -> Bool {
     (0..<4).allSatisfy { store.lookUp(key($0)).entry?.body == [1] }
   }
 
-  @Test(arguments: [
-    [SimulatedOperation.Kind.truncate], [.removeFile], [.truncate, .removeFile, .makeDirectory],
-  ])
+  @Test(
+    arguments: [
+      [SimulatedOperation.Kind.truncate], [.removeFile], [.truncate, .removeFile, .makeDirectory],
+    ], [false, true])
   func `two programs at a quota see the same of a damaged journal`(
-    refused: [SimulatedOperation.Kind]
+    refused: [SimulatedOperation.Kind], isLinked: Bool
   ) throws {
     let refusals = Atomic<Int>(0)
     for seed in 0..<48 as Range<UInt64> {
       let left = try volume(seed: seed, segments: refused.contains(.removeFile) ? 2 : 1)
+      if isLinked { try linkSegments(of: left) }
       let processes = [SimulatedProcess(on: left), SimulatedProcess(on: left)]
       for process in processes {
         process.setFault(
@@ -83,6 +102,8 @@ import Testing
       #expect(hasPromised(one) && hasPromised(two), "seed \(seed)")
       for process in processes { process.setFault(nil) }
       try one.put([2], for: "new")
+      // A segment that follows one with a second name is looked for now and then.
+      if isLinked { for _ in 0..<64 { _ = two.lookUp("other") } }
       #expect(two.lookUp("new").entry?.body == [2], "seed \(seed)")
       try two.put([3], for: "new")
       #expect(one.lookUp("new").entry?.body == [3], "seed \(seed)")
