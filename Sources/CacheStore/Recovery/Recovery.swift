@@ -38,6 +38,8 @@ package final class Recovery: Sendable {
     let uncleanCount = tree.staging.uncleanCount
     guard let dead = try? deadSessionsNow() else { return false }
     guard (try? catalog.readUnread()) != nil else { return false }
+    // After a loss of power, an earlier record may count, whose files are removed here.
+    if catalog.isIndexWhole, (try? catalog.renewAfterFailedSync()) == nil { return false }
     // Without the sessions the bytes after the last record would count as damage.
     if !dead.isEmpty, (try? catalog.cutTornTail()) == nil { return false }
     // Incomplete files are removed first, because they take room that no limit counts.

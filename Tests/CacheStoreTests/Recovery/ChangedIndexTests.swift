@@ -141,6 +141,32 @@ import Testing
     store.close()
   }
 
+  @Test func `a comparison after a failed sync keeps what a loss of power brings back`() throws {
+    let volume = SimulatedVolume()
+    let process = SimulatedProcess(on: volume)
+    func open(_ process: SimulatedProcess) throws -> Store {
+      var options = Options(durability: .full, settling: .atOnce, fileSystem: process)
+      options.bootName = [1]
+      options.isSupervised = true
+      return try Store(at: CrashScenario.path, options: options)
+    }
+    let bodies = [UInt64(1), 2].map { TestBody.make(40_000, seed: $0) }
+    let store = try open(process)
+    try store.put(bodies[0], for: "k")
+    process.setFault(
+      SimulatedFault(.fail(.inputOutput), at: 1) { call in
+        call.kind == .synchronize && call.name.hasSuffix(".log")
+      })
+    #expect(throws: StoreError.self) { try store.put(bodies[1], for: "k") }
+    #expect(store.recovery.reconcile())
+    process.end()
+    for seed in 0..<16 as Range<UInt64> {
+      let left = SimulatedProcess(on: volume.afterPowerLoss(.posix, seed: seed))
+      let body = try open(left).lookUp("k").entry?.body
+      #expect(body.map(bodies.contains) == true, "seed \(seed)")
+    }
+  }
+
   @Test(arguments: [true, false])
   func `only what no comparison has mended shows at the next opening`(isMended: Bool) throws {
     let store = try open()
