@@ -82,7 +82,7 @@ extension ValueKind where Value == Argument {
     ValueKind("PATH") { argument throws(InvalidValue) in
       if argument.bytes.isEmpty { throw InvalidValue(expected: "a path that is not empty") }
       // A shell leaves it in '--store=~/x', and 'rm -r ~' would not remove that folder.
-      if argument.bytes.starts(with: Array("~/".utf8)) {
+      if argument.bytes.prefix(2).elementsEqual("~/".utf8) || argument == "~" {
         throw InvalidValue(expected: "a path with $HOME for ~, or with ./ before it")
       }
       return argument

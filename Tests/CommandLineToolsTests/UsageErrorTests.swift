@@ -67,6 +67,10 @@ private struct Mistake: Sendable, CustomTestStringConvertible {
         "tool fetch: '~/a' is no value for --output; "
           + "give a path with $HOME for ~, or with ./ before it"),
       Mistake(
+        "fetch --output=~ u",
+        "tool fetch: '~' is no value for --output; "
+          + "give a path with $HOME for ~, or with ./ before it"),
+      Mistake(
         "fetch u -n 0",
         "tool fetch: '0' is no value for --parallel; give a whole number from 1 to 64"),
       Mistake(

@@ -31,6 +31,17 @@ import ToolTesting
     }
   }
 
+  @Test func `a store that the environment names with a tilde is refused`() throws {
+    let tool = ToolRun()
+    let words = ["/usr/bin/env", "OFFLINECACHE_STORE=~/x", try ToolRun.executable(), "stats"]
+    let result = try tool.run(program: words.map { Array($0.utf8) })
+    #expect(result.status == 64)
+    #expect(
+      result.errors
+        == "offlinecache stats: OFFLINECACHE_STORE is '~/x', and nothing replaces the ~; "
+        + "set it to a path with $HOME for ~, or with ./ before it\n")
+  }
+
   @Test func `a URL that is too long is cut in the message`() throws {
     let url = "http://h/" + String(repeating: "a", count: 100_000)
     let result = try ToolRun().run("fetch", url)

@@ -78,8 +78,15 @@ private func openStore(
 /// paths are ignored.
 private func storePath(_ invocation: Invocation) throws -> String {
   let path: Argument
-  if let given = invocation[Declarations.store] ?? Argument.environment("OFFLINECACHE_STORE") {
+  if let given = invocation[Declarations.store] {
     path = given
+  } else if let given = Argument.environment("OFFLINECACHE_STORE") {
+    guard let named = ValueKind<Argument>.path.value(of: given) else {
+      throw invocation.usageError(
+        "OFFLINECACHE_STORE is '\(given)', and nothing replaces the ~",
+        remedy: "set it to a path with $HOME for ~, or with ./ before it")
+    }
+    path = named
   } else if let base = Argument.environment("XDG_CACHE_HOME"), base.bytes.first == slash {
     path = Argument(bytes: base.bytes + Array("/offlinecache".utf8))
   } else if let home = Argument.environment("HOME") {
