@@ -32,13 +32,14 @@ package enum LinkExtractor {
     guard let context = unsafe htmlNewParserCtxt() else { return References() }
     defer { unsafe htmlFreeParserCtxt(context) }
     let encoding = encoding(of: bytes, charset)
-    // In the pieces after a byte that is no UTF-8, libxml2 would take all text for ISO 8859-1; a NUL it
-    // takes for the end.
-    let isBroken =
-      encoding?.lowercased() == "utf-8"
-      && (bytes.contains(0) || String(validating: bytes, as: UTF8.self) == nil)
-    let text =
-      isBroken ? String(decoding: bytes, as: UTF8.self).utf8.map { $0 == 0 ? 0x20 : $0 } : bytes
+    let isUTF8 = encoding?.lowercased() == "utf-8"
+    var text = bytes
+    // In the pieces after a byte that is no UTF-8, libxml2 would take all text for ISO 8859-1.
+    if isUTF8, String(validating: bytes, as: UTF8.self) == nil {
+      text = Array(String(decoding: bytes, as: UTF8.self).utf8)
+    }
+    // It takes a NUL for the end. In UTF-16 and UTF-32, half of the first `<` is one.
+    if isUTF8 || !isWide(bytes), text.contains(0) { text = text.map { $0 == 0 ? 0x20 : $0 } }
     let run = unsafe ParserRun(context, text, mustEnd)
     let pointer = unsafe Unmanaged.passUnretained(run).toOpaque()
     unsafe context.pointee.userData = pointer
@@ -56,6 +57,12 @@ package enum LinkExtractor {
       context, read, nil, pointer, nil, encoding, Int32(options))
     if let document = unsafe document { unsafe xmlFreeDoc(document) }
     return withExtendedLifetime(run) { run.references }
+  }
+
+  /// Returns whether a document has characters of two or four bytes.
+  private static func isWide(_ bytes: [UInt8]) -> Bool {
+    bytes.prefix(4).contains(0) || bytes.starts(with: [0xFE, 0xFF])
+      || bytes.starts(with: [0xFF, 0xFE])
   }
 
   /// Returns the name of the encoding for libxml2; `nil` if it has to look into the document.

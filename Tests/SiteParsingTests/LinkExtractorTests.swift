@@ -100,6 +100,13 @@ import Testing
     #expect(texts("<a href=x>\0<a href='y\0'><p\0><a href=z>", .link) == ["x", "y", "z"])
   }
 
+  @Test(arguments: [nil, "windows-1252", "iso-8859-15", "utf-8"])
+  func `a NUL is not the end of a document in another encoding`(charset: String?) {
+    let bytes = Array("<a href=x>".utf8) + [0xE9, 0] + Array("<a href='y\0'><p\0><a href=z>".utf8)
+    let found = LinkExtractor.references(in: bytes, charset: charset)
+    #expect(found.all.map(\.text) == ["x", "y", "z"])
+  }
+
   @Test func `a base that is too long is none`() {
     let long = String(repeating: "a", count: References.maximumLength + 1)
     #expect(found("<base href='/\(long)/'><a href=x>").base == nil)
