@@ -57,7 +57,8 @@ extension Exchange {
   /// The time that a client has to finish its request before it gets a refusal.
   ///
   /// A short request is received to its end, so that the connection can be used again. A client that
-  /// pauses, or has very much to send, gets the answer, and need not send the rest.
+  /// pauses, or has very much to send, gets the answer, and need not send the rest. With TLS, one that
+  /// pauses gets it once it sends more.
   private static let refusalDelay = Duration.seconds(1)
 
   /// Sends an answer that does not let the upload go on, if the client is still sending after a while.
