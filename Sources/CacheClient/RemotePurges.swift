@@ -19,6 +19,9 @@ final class RemotePurges: Sendable {
   private let listener = Lock<UInt64?>(nil)
   /// The purges that are applied to the store, as far as this process knows; `nil` before the first.
   private let applied = Lock<PurgeList?>(nil)
+  /// Whether the list in the store was read. That happens once: what other processes apply later does not
+  /// end what this one is receiving.
+  private let isRead = Lock(false)
 
   init(
     _ tier: RemoteCache, _ cache: ResponseCache, _ store: AsyncStore, _ permits: StoringPermits,
@@ -58,13 +61,18 @@ final class RemotePurges: Sendable {
 
   /// Removes what purges cover that were not applied yet.
   func apply(_ list: PurgeList) async {
-    func isNew(since known: PurgeList?) -> Bool {
+    @Sendable func isNew(since known: PurgeList?) -> Bool {
       known.map { !list.changes(since: $0).isEmpty } ?? !list.isEmpty
     }
-    guard isNew(since: applied.withLock { $0 }) else { return }
+    guard !isRead.withLock({ $0 }) || isNew(since: applied.withLock { $0 }) else { return }
     let name = Self.name(tier)
     await store.perform { [self] store in
-      let known = applied.withLock { $0 } ?? record(name, in: store)
+      if !isRead.withLock({ $0 }) {
+        if let list = record(name, in: store) { applied.withLock { $0 = $0?.union(list) ?? list } }
+        isRead.withLock { $0 = true }
+      }
+      let known = applied.withLock { $0 }
+      guard isNew(since: known) else { return }
       var done = known ?? PurgeList()
       if let known {
         for scope in list.changes(since: known) {

@@ -387,6 +387,24 @@ struct CachingClientRemoteTests {
     }
   }
 
+  @Test("a purge that another process has applied is applied to what this one has stored since")
+  func purgeOfAnotherProcess() async throws {
+    let origin = ScriptedTransport(answer([1]))
+    let (server, other) = (MemoryServer(), MemoryServer())
+    let one = try TierMachine(origin, server)
+    let key = one.client.key(of: request())
+    // It runs before there are purges, and reads none by itself.
+    other.setFault { _ in .failure(.timeout) }
+    let late = try one.again(other, mode: .read)
+    let purges = try #require(late.remotePurges)
+    await purges.applyKnown()
+    try await one.tier.purge(.key(key))
+    // It was requested before the purge.
+    _ = try late.store([2], HTTPResponseHead(status: 200, fields: fresh()), for: request())
+    await purges.apply(one.tier.purgeList)
+    #expect(one.sandbox.store.info(for: key) == nil)
+  }
+
   @Test("stored responses can be offered later, except those that must not be shared")
   func pushing() async throws {
     let origin = ScriptedTransport { request in
