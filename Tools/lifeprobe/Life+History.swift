@@ -95,6 +95,9 @@ extension Life {
     return plan
   }
 
+  /// The field of a response that has to be validated.
+  private static let noCache = Field("Cache-Control", "no-cache")
+
   private static func mark(_ metadata: inout EntryMetadata) {
     metadata.userInfo.append(Field("http-history", "true"))
     metadata.tags.append("spare")
@@ -164,8 +167,10 @@ extension Life {
     case .forward(let forwarding):
       if isFresh { complain("\(key) is fresh, and is forwarded") }
       let isNoCache = page?.metadata.expires == nil
+      // What has to be validated is no answer then, and hides no other.
+      let isRecalled = seen?.metadata.fields.contains(Self.noCache) == false
       // The history is older than a good page, also than one that has to be validated.
-      let isSeen = seen != nil && page?.metadata.status != 200
+      let isSeen = isRecalled && page?.metadata.status != 200
       guard let serving = cache.fallback(for: forwarding, now: now) else {
         if isSeen || page != nil && !isNoCache { complain("\(key) is refused") }
         return
