@@ -33,6 +33,16 @@ package final class DownloadSandbox: Sendable {
     return path(name)
   }
 
+  /// Leaves a whole file as a kill before its rename does. The folder has no other download.
+  ///
+  /// - Returns: the path of the file.
+  @discardableResult
+  package func undoRename(of name: String) throws -> String {
+    let part = try hidden(".json").replacingOccurrences(of: ".json", with: ".part")
+    try FileManager.default.moveItem(atPath: path(name), toPath: part)
+    return part
+  }
+
   package func downloader(
     _ server: FileServer, maximumRetries: Int = 0, transfers: Int = 8, perHost: Int = 4
   ) -> Downloader {

@@ -140,8 +140,7 @@ struct DownloadOwnershipTests {
   @Test func `a file that a kill left whole under its hidden name takes its own`() async throws {
     let downloader = sandbox.downloader(server)
     let first = try await downloader.download(sandbox.asked())
-    let part = try sandbox.hidden(".json").replacingOccurrences(of: ".json", with: ".part")
-    try FileManager.default.moveItem(atPath: sandbox.path(), toPath: part)
+    let part = try sandbox.undoRename(of: "file")
     let found = try await downloader.downloads(in: sandbox.folder)
     #expect(found.map(\.isFinished) == [false] && found.first?.record == first.record)
     var careful = sandbox.asked()
@@ -215,8 +214,7 @@ struct DownloadOwnershipTests {
     let downloader = sandbox.downloader(server)
     _ = try await downloader.download(sandbox.asked())
     // A kill before the rename.
-    let part = try sandbox.hidden(".json").replacingOccurrences(of: ".json", with: ".part")
-    try FileManager.default.moveItem(atPath: sandbox.path(), toPath: part)
+    try sandbox.undoRename(of: "file")
     server.fail(.init(status: 403))
     #expect(await sandbox.failure(downloader, sandbox.asked(url: "/other")) == .status(403))
     #expect(try await downloader.download(sandbox.asked()).resumedBytes == 100_000)
