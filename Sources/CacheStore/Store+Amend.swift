@@ -63,10 +63,10 @@ extension Store {
   /// - Throws: the error that prevents that entry from being settled.
   private func settle(_ hash: KeyHash, _ variant: UInt64) throws(StoreError) {
     var failure: StoreError?
-    do throws(StoreError) { _ = try catalog.settleAll() } catch { failure = error }
+    do throws(StoreError) { _ = try settler.settleAll() } catch { failure = error }
     guard let located = catalog.locate(hash, variant) else { return }
     if located.slot.isUnsettled, let failure { throw failure }
-    try catalog.restore(located)
+    try settler.restore(located)
   }
 
   /// Changes an entry, again if it was changed by others meanwhile.
@@ -76,7 +76,7 @@ extension Store {
   ) throws(StoreError) -> Bool {
     // An attempt fails if others have changed the entry meanwhile, or if it has to be settled first.
     for _ in 0..<Self.maximumAmendments {
-      let session = try catalog.ownSession()
+      let session = try catalog.writer.ownSession()
       guard let located = catalog.locate(hash, variant) else { return false }
       guard let (record, body) = try presentRecord(located), record.hasKey(key) else {
         if catalog.isCurrent(located) { return false }
@@ -148,7 +148,7 @@ extension Store {
     if located.slot.isUnsettled { return .unsettled }
     if located.slot.carriesBody, !located.slot.isEmbedded {
       if (try? catalog.tree.isWholeBody(located)) != true { return .unsettled }
-      if durability == .full { try catalog.synchronizeVolume() }
+      if durability == .full { try settler.volumeSync.synchronize() }
     }
     var entry = entry
     entry.accessed = Timestamp(nanoseconds: located.slot.accessed)
@@ -175,7 +175,7 @@ extension Store {
       try keyFiles.placeMetadata(
         draft.document, located.slot.variant, replacing: true, staging: session)
       if let placed = try append(draft, inPlaceOf: located) {
-        try catalog.sync(placed)
+        try compactor.sync(placed)
         if !keyFiles.finishMetadata() { requestMetadata() }
         return .done
       }
@@ -216,7 +216,7 @@ extension Store {
     _ draft: Draft, inPlaceOf located: Located
   ) throws(StoreError) -> AppendedPlace? {
     let head = draft.record.head
-    return try catalog.append { state throws(StoreError) -> [[UInt8]] in
+    return try catalog.writer.append { state throws(StoreError) -> [[UInt8]] in
       guard state.entries === located.entries,
         let number = state.index.find(head.keyHash, head.variant),
         state.index[number].isSameRecord(as: located.slot)
@@ -237,5 +237,5 @@ extension Store {
   }
 
   /// Appends to the journal the access times that are only in memory.
-  public func flush() throws(StoreError) { try catalog.flush() }
+  public func flush() throws(StoreError) { try accessTimes.flush() }
 }

@@ -7,13 +7,15 @@ internal import Synchronization
 // as well if files of settled entries have to be removed.
 extension Store {
   /// The number of bytes up to which a body is stored in the log; `nil` if this process does not.
-  var longestLogged: Int? { catalog.settlingDelay > 0 ? catalog.journal.sizes.longestBody : nil }
+  var longestLogged: Int? {
+    catalog.journal.settlingDelay > 0 ? catalog.journal.sizes.longestBody : nil
+  }
 
   /// Returns whether a body of this length becomes a part of the metadata file when its entry is
   /// settled.
   func embeds(_ length: UInt64) -> Bool {
     let most = min(longestLogged ?? -1, catalog.journal.sizes.longestEmbedded)
-    return Int64(clamping: length) <= most && catalog.state.withLock { catalog.hasLogRoom(0, $0) }
+    return Int64(clamping: length) <= most && catalog.state.withLock { $0.hasLogRoom(0) }
   }
 
   /// Stores an entry in the log.
@@ -22,7 +24,7 @@ extension Store {
   ///   journal is damaged or has format 1.
   func commitToLog(_ entry: NewEntry, _ hash: KeyHash) throws(StoreError) -> EntryInfo? {
     guard let longestLogged, entry.length <= UInt64(longestLogged),
-      catalog.state.withLock({ catalog.hasLogRoom(entry.loggedBytes, $0) })
+      catalog.state.withLock({ $0.hasLogRoom(entry.loggedBytes) })
     else { return nil }
     let body = try bytes(of: entry)
     let write = LogWrite(
@@ -76,7 +78,7 @@ extension Store {
     var outcome = try append(write, in: nil)
     switch outcome {
     case .done(let placed, let moment, let before):
-      try catalog.sync(placed)
+      try compactor.sync(placed)
       if !isAtLeastAsLarge(write, as: before.logged) {
         catalog.tree.staging.deleteReplaced(write.hash)
       }
@@ -89,7 +91,7 @@ extension Store {
       outcome = try append(write, in: shard.entries)
       guard case .done(let placed, let moment, let before) = outcome else { return nil }
       // After a loss of power, either the record is there or the files.
-      try catalog.sync(placed)
+      try compactor.sync(placed)
       catalog.tree.staging.deleteReplaced(write.hash)
       let kept = before.others.filter { other in
         !other.isUnsettled && !before.surplus.contains { $0.variant == other.variant }
@@ -124,12 +126,12 @@ extension Store {
     var known: (moment: PutRecord.Moment, before: Before)?
     var isHalfUsed = false
     let count = write.entry.loggedBytes
-    let placed = try catalog.append { state throws(StoreError) -> [[UInt8]] in
+    let placed = try catalog.writer.append { state throws(StoreError) -> [[UInt8]] in
       let before = Before(&state, write.hash, write.entry, now: catalog.clock.now())
       // An equal body that has a file takes no room in the tree, so nothing may be evicted for it.
       let isShared =
         state.limits.bytes != nil && before.sharing != nil && !write.entry.isEmbedded
-      guard catalog.hasLogRoom(count, state), !isShared else { return [] }
+      guard state.hasLogRoom(count), !isShared else { return [] }
       if let shard, state.entries !== shard { return [] }
       if shard == nil, !before.doomed.isEmpty {
         outcome = .needsShard
@@ -140,11 +142,11 @@ extension Store {
       fixed.isPinned = moment.isPinned
       try checkPinQuota(fixed, replacing: before.old, state)
       known = (moment, before)
-      isHalfUsed = catalog.logBudget(state).isHalfUsed(state.journal.bodies.all + Int64(count))
+      isHalfUsed = state.logBudget.isHalfUsed(state.journal.bodies.all + Int64(count))
       return removals(of: before.surplus) + [write.record.carrying(write.body, at: moment)]
     }
     guard let placed, let known else { return outcome }
-    upkeep.requestSettling(after: isHalfUsed ? 0 : catalog.settlingDelay)
+    upkeep.requestSettling(after: isHalfUsed ? 0 : catalog.journal.settlingDelay)
     return .done(placed, known.moment, known.before)
   }
 }

@@ -49,9 +49,9 @@ extension Store {
 
   @inline(__always)
   private func find(_ hash: KeyHash, _ variant: UInt64, _ key: ByteString) -> Found {
-    let settled = catalog.settledTail()
-    let (found, isFirstTouch) = catalog.state.withLock { state -> (Found, Bool) in
-      catalog.follow(&state, after: settled)
+    let settled = reader.settledTail()
+    let (found, isFirstTouch) = reader.state.withLock { state -> (Found, Bool) in
+      reader.follow(&state, after: settled)
       guard let slot = state.index.find(hash, variant), !state.isClosed else {
         let isCertain = state.isComplete || state.isClosed
         return (isCertain ? .absent : .uncertain(isKnown: false), false)
@@ -68,7 +68,7 @@ extension Store {
       }
       return (.disk(state.located(entry)), isFirstTouch)
     }
-    if isFirstTouch { catalog.announceTouches() }
+    if isFirstTouch { accessTimes.announceTouches() }
     return found
   }
 
@@ -79,7 +79,7 @@ extension Store {
     let body: [UInt8]
     if let logged { body = logged } else { body = try self.body(of: located) }
     if keepsInMemory {
-      catalog.state.withLock { $0.remember(located.slot, record, body) }
+      reader.state.withLock { $0.remember(located.slot, record, body) }
     }
     return Entry(info: located.info(record), body: body, source: .disk)
   }
@@ -171,7 +171,7 @@ extension Store {
           let (upkeep, slot) = (upkeep, located.slot)
           reader = try catalog.tree.openBody(located) { upkeep.setAside(slot) }
         }
-        catalog.touch(located)
+        accessTimes.touch(located)
         counters.hit(.disk)
         events.send(.hit(.disk), key: key, bytes: located.slot.length)
         return .hit(located.info(record), reader)

@@ -12,8 +12,7 @@ extension Store {
   public func outline(of key: ByteString) -> [VariantOutline] {
     let hash = catalog.hash(key)
     try? recovery.askTree(hash)
-    return catalog.state.withLock { state in
-      catalog.follow(&state)
+    return reader.withCurrentState { state in
       return state.index.variants(of: hash).map { VariantOutline(state.index[$0]) }
     }
   }
@@ -27,9 +26,9 @@ extension Store {
   /// - Complexity: O(number of variants). One ioctl(2).
   public func revisit(_ key: ByteString, _ outline: [VariantOutline]) -> Bool {
     let hash = catalog.hash(key)
-    let settled = catalog.settledTail()
-    let (isCurrent, isFirstTouch) = catalog.state.withLock { state -> (Bool, Bool) in
-      catalog.follow(&state, after: settled)
+    let settled = reader.settledTail()
+    let (isCurrent, isFirstTouch) = reader.state.withLock { state -> (Bool, Bool) in
+      reader.follow(&state, after: settled)
       let slots = state.index.variants(of: hash)
       guard !state.isClosed, !slots.isEmpty, slots.count == outline.count,
         zip(slots, outline).allSatisfy({ slot, known in
@@ -41,7 +40,7 @@ extension Store {
       for slot in slots { state.touch(slot, now: now) }
       return (true, touches == 0 && state.touched.count > 0)
     }
-    if isFirstTouch { catalog.announceTouches() }
+    if isFirstTouch { accessTimes.announceTouches() }
     if isCurrent {
       counters.hit(.memory)
       events.send(.hit(.memory), key: key)

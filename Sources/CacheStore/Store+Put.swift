@@ -75,12 +75,11 @@ extension Store {
   /// - Returns: `nil` if another entry of the key was changed, or all entries were removed meanwhile.
   ///   The caller then tries again.
   private func commitOnce(_ entry: NewEntry, _ hash: KeyHash) throws(StoreError) -> EntryInfo? {
-    let session = try catalog.ownSession()
+    let session = try catalog.writer.ownSession()
     return try catalog.withShard(of: hash) { shard throws(StoreError) in
       let now = catalog.clock.now()
-      let before = try catalog.state.withLock { state throws(StoreError) in
-        catalog.follow(&state)
-        try catalog.check(state)
+      let before = try reader.withCurrentState { state throws(StoreError) in
+        try reader.check(state)
         return Before(&state, hash, entry, now: now)
       }
       var keyFiles: KeyFiles
@@ -118,7 +117,7 @@ extension Store {
     try keyFiles.synchronize(shard, isKnown: before.hasDurableFiles)
     let (record, head) = (draft.record, draft.record.head)
     let entries = shard.entries
-    let placed = try catalog.append { state throws(StoreError) -> [[UInt8]] in
+    let placed = try catalog.writer.append { state throws(StoreError) -> [[UInt8]] in
       guard state.entries === entries, before.isCurrent(state, keyFiles.hash) else { return [] }
       try checkPinQuota(head, replacing: before.old, state)
       return removals(of: before.surplus) + [record.bytes]
@@ -127,7 +126,7 @@ extension Store {
     // If the sync fails, nothing is promised, and both bodies stay. The journal, when it is read
     // again, shows which of them counts.
     keyFiles.keep()
-    try catalog.sync(placed)
+    try compactor.sync(placed)
     if !keyFiles.finish(before, head.digest) { requestMetadata() }
     catalog.tree.staging.deleteReplaced(keyFiles.hash)
     remember(record, entry, at: placed)

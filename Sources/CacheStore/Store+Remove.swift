@@ -11,7 +11,7 @@ extension Store {
   @discardableResult
   public func remove(_ key: ByteString, variant: UInt64? = nil) throws(StoreError) -> Int {
     let hash = catalog.hash(key)
-    try catalog.checkReadable()
+    try reader.checkReadable()
     try recovery.askTree(hash, variant)
     var count = 0
     for slot in catalog.slots(of: hash) where variant == nil || slot.variant == variant {
@@ -19,7 +19,7 @@ extension Store {
       if try evictor.remove(slot, .asked) { count += 1 }
     }
     if count == 0 { try syncJournal() }
-    catalog.tendJournal()
+    compactor.tendJournal()
     return count
   }
 
@@ -28,7 +28,7 @@ extension Store {
   /// cut.
   private func syncJournal() throws(StoreError) {
     if isReadOnly { return }
-    if let end = catalog.state.withLock({ $0.journal.end }) { try catalog.sync(end) }
+    if let end = catalog.state.withLock({ $0.journal.end }) { try compactor.sync(end) }
   }
 
   /// Removes all entries whose key begins with `prefix`.
@@ -66,7 +66,7 @@ extension Store {
     where matches: (EntryInfo) -> Bool
   ) throws(StoreError) -> Int {
     if isReadOnly { throw .readOnly(path) }
-    try catalog.checkReadable()
+    try reader.checkReadable()
     recovery.completeIndex()
     if !catalog.state.withLock({ $0.isComplete }) {
       throw StoreError(
@@ -82,7 +82,7 @@ extension Store {
       }
     }
     if count == 0 && reason == .asked { try syncJournal() }
-    catalog.tendJournal()
+    compactor.tendJournal()
     return count
   }
 
@@ -124,11 +124,11 @@ extension Store {
   }
 
   private func moveAllAway() throws(StoreError) {
-    let session = try catalog.ownSession()
+    let session = try catalog.writer.ownSession()
     let placed = try catalog.journal.withLock { () throws(StoreError) in
-      try catalog.clearLocked(movingTo: session)
+      try catalog.writer.clearLocked(movingTo: session)
     }
-    if let placed { try catalog.sync(placed) }
+    if let placed { try compactor.sync(placed) }
   }
 
   private func hasKey(_ slot: Slot, _ key: ByteString) -> Bool {

@@ -9,9 +9,7 @@ internal import Synchronization
 /// Docs/Architecture.md describes a look-up and a put, Docs/Format.md the files on disk,
 /// Docs/Durability.md the effects of a crash.
 ///
-/// The store itself has no state. `Catalog` is the index with the journal, `Tree` has the files of
-/// the entries, `Evictor` keeps the limits, `Recovery` repairs a store after a crash, and `Upkeep`
-/// is the background thread that runs this work.
+/// The store itself has no state. Docs/Architecture.md, "The engine", has the types that it consists of.
 public final class Store: Sendable {
   /// The longest key in bytes.
   public static let maximumKeyBytes = 64 << 10
@@ -31,6 +29,10 @@ public final class Store: Sendable {
   /// Whether there is a memory tier.
   let keepsInMemory: Bool
   package let catalog: Catalog
+  let reader: JournalReader
+  let settler: Settler
+  let compactor: Compactor
+  let accessTimes: AccessTimes
   package let recovery: Recovery
   let evictor: Evictor
   let upkeep: Upkeep
@@ -60,19 +62,24 @@ public final class Store: Sendable {
     let place = try StorePlace(path, options)
     let tree = Tree(place, Journal(place, options), options)
     catalog = try Catalog(tree, upkeep, options)
-    recovery = Recovery(catalog, events)
-    evictor = Evictor(recovery, counters, options)
-    let work: UpkeepWork
-    do throws(StoreError) { work = try catalog.open() } catch {
+    reader = catalog.reader
+    settler = Settler(catalog)
+    compactor = Compactor(settler)
+    accessTimes = AccessTimes(compactor)
+    recovery = Recovery(compactor, events)
+    evictor = Evictor(recovery, accessTimes, counters, options)
+    var work: UpkeepWork
+    do throws(StoreError) { work = try JournalOpening(catalog.writer).run() } catch {
       // So that deinit writes nothing.
       catalog.endClosing()
       throw error
     }
+    if !isReadOnly, settler.volumeSync.hasUnwrittenFiles { work.insert(.compact) }
     upkeep.attach(self)
     if let limits = options.limits, limits != self.limits, !isReadOnly { try setLimits(limits) }
     if !work.isEmpty { upkeep.request(work) }
     if catalog.state.withLock({ $0.index.totals.unsettledEntries > 0 }) {
-      upkeep.requestSettling(after: catalog.settlingDelay)
+      upkeep.requestSettling(after: catalog.journal.settlingDelay)
     }
   }
 
@@ -86,12 +93,12 @@ public final class Store: Sendable {
     upkeep.stop()
     var showsCrash = true
     if !isRefused && !isReadOnly {
-      try? catalog.flush()
+      try? accessTimes.flush()
       showsCrash = keepSessionIfNotCompared()
     }
     catalog.endClosing()
     if !isRefused && !isReadOnly {
-      if showsCrash { catalog.markEnd() }
+      if showsCrash { catalog.writer.markEnd() }
       catalog.tree.staging.giveSessionUp()
     }
     events.finish()
@@ -114,7 +121,7 @@ public final class Store: Sendable {
       return true
     }
     // Also a program that has only read leaves one.
-    guard let session = try? catalog.ownSession() else { return false }
+    guard let session = try? catalog.writer.ownSession() else { return false }
     session.stays.store(true, ordering: .relaxed)
     return true
   }
@@ -131,24 +138,24 @@ public final class Store: Sendable {
   public func relinquish() {
     if isReadOnly || catalog.state.withLock({ $0.isClosed || $0.isClosing }) { return }
     // This may make the journal long enough for a compaction, which takes locks.
-    try? catalog.flush()
+    try? accessTimes.flush()
     // What is settled later would take the lock again.
-    _ = try? catalog.settleAll(within: 1_000_000_000)
+    _ = try? settler.settleAll(within: 1_000_000_000)
     upkeep.putOffSettling()
     waitUntilIdle()
-    if keepSessionIfNotCompared() { catalog.markEnd() }
+    if keepSessionIfNotCompared() { catalog.writer.markEnd() }
     catalog.tree.staging.giveSessionUp()
   }
 
   /// Does the work that the background thread had no time for: writes access times, compares tree
-  /// and journal, and removes old records from the journal (`Catalog.isPurgeDue`). Otherwise the
+  /// and journal, and removes old records from the journal (`Compactor.isPurgeDue`). Otherwise the
   /// journal of a store that only short-lived programs use would grow.
   private func tidyBeforeClosing() {
-    try? catalog.flush()
+    try? accessTimes.flush()
     recovery.finishComparing()
-    if !catalog.isSupervised { _ = try? catalog.settleAll(within: 1_000_000_000) }
-    if catalog.isPurgeDue { try? recovery.purge() }
-    try? catalog.renewAfterFailedSync()
+    if !catalog.isSupervised { _ = try? settler.settleAll(within: 1_000_000_000) }
+    if compactor.isPurgeDue { try? recovery.purge() }
+    try? compactor.renewAfterFailedSync()
   }
 
   /// Returns a stream of the events of this store. A slow listener loses the oldest events first.
@@ -175,11 +182,11 @@ public final class Store: Sendable {
   public func settle() throws(StoreError) {
     if isReadOnly { throw .readOnly(path) }
     recovery.completeIndex()
-    while try !catalog.settleAll() {
+    while try !settler.settleAll() {
       // What is left is damaged. It is set aside.
-      let left = catalog.unsettledEntries
+      let left = settler.unsettledEntries
       upkeep.waitUntilIdle()
-      if catalog.unsettledEntries >= left { return }
+      if settler.unsettledEntries >= left { return }
     }
   }
 
@@ -233,18 +240,17 @@ public final class Store: Sendable {
 
   /// Returns the most bytes that an entry with a body of this length takes.
   package func planned(_ length: UInt64) -> UInt64 {
-    catalog.state.withLock { catalog.planned(length, $0) }
+    catalog.state.withLock { $0.planned(length) }
   }
 
   /// Returns the most bytes that all entries take.
   ///
   /// - Complexity: O(entries).
   package func plannedForAll() -> UInt64 {
-    catalog.state.withLock { state in
-      catalog.follow(&state)
+    reader.withCurrentState { state in
       return (0..<UInt32(state.index.slotCount)).reduce(0) { sum, number in
         let slot = state.index[number]
-        return slot.isLive ? sum + catalog.planned(slot.length, state) : sum
+        return slot.isLive ? sum + state.planned(slot.length) : sum
       }
     }
   }

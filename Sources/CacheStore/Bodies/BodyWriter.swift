@@ -35,7 +35,7 @@ public final class BodyWriter: Sendable {
   init(
     store: Store, key: ByteString, variant: UInt64, metadata: EntryMetadata, past: ImportedTimes?
   ) throws(StoreError) {
-    let session = try store.catalog.ownSession()
+    let session = try store.catalog.writer.ownSession()
     let name = session.unusedName()
     let file = try system("\(store.path)/staging/\(session.name.text)/\(name.text)") {
       () throws(SystemError) in

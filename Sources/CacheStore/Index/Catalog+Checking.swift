@@ -1,6 +1,5 @@
 package import CacheFormat
 internal import CacheSystem
-internal import Synchronization
 
 // Queries that only a check needs.
 extension Catalog {
@@ -9,8 +8,7 @@ extension Catalog {
 
   /// The present `entries` directory.
   package var entriesDirectory: EntriesDirectory {
-    state.withLock { state in
-      follow(&state)
+    reader.withCurrentState { state in
       return state.entries
     }
   }
@@ -20,8 +18,7 @@ extension Catalog {
   ///
   /// - Complexity: O(slots), 4 bytes for each.
   package func slotsByShard() -> (numbers: [UInt32], starts: [Int]) {
-    state.withLock { state in
-      follow(&state)
+    reader.withCurrentState { state in
       var starts = [Int](repeating: 0, count: Layout.shardCount + 1)
       let slots = 0..<UInt32(state.index.slotCount)
       for number in slots where state.index[number].isLive {
@@ -57,8 +54,7 @@ extension Catalog {
   ///
   /// - Complexity: O(variants) expected, and one ioctl(2) for all.
   package func indexed(_ hashes: [KeyHash]) -> [IndexedKey] {
-    state.withLock { state in
-      follow(&state)
+    reader.withCurrentState { state in
       return hashes.map { hash in
         let numbers = state.index.variants(of: hash).filter { !state.index[$0].isUnsettled }
         return IndexedKey(
@@ -86,8 +82,7 @@ extension Catalog {
 
   /// Returns the present slot of an entry; `nil` if the index does not have it.
   package func slot(_ hash: KeyHash, _ variant: UInt64) -> Slot? {
-    state.withLock { state in
-      follow(&state)
+    reader.withCurrentState { state in
       return state.index.find(hash, variant).map { state.index[$0] }
     }
   }
@@ -124,10 +119,9 @@ extension Catalog {
   package func goodbye(
     to hash: KeyHash, _ variant: UInt64, created: Timestamp, sequence: UInt64?
   ) throws(StoreError) -> Goodbye? {
-    try state.withLock { state throws(StoreError) in
-      follow(&state)
+    try reader.withCurrentState { state throws(StoreError) in
       if let sequence, state.journal.isLost(sequence) { return .lost }
-      if state.removals == nil { try noteRemovals(&state) }
+      if state.removals == nil { try reader.noteRemovals(&state) }
       guard let removals = state.removals else { return nil }
       if removals.haveGivenUp(hash, variant) { return .givenUp }
       return removals.cover(hash, variant, created: created) ? .removed : nil

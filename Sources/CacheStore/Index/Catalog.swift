@@ -1,91 +1,47 @@
 package import CacheFormat
 internal import CacheSystem
-internal import Synchronization
 
-/// The contents of a store according to its journal: the files of the journal, and the index. The
-/// index is made from them, and kept up to date with the records that other processes append.
+/// The entries of a store according to its journal.
 ///
-/// - `Catalog+Load`, `+Follow`, `+Linked`, `+ClosingMark` read the journal into the index.
-/// - `Catalog+Append`, `+Sync`, `+Touches`, `+Compact`, `+Removed` write it.
-/// - `Catalog+Settle`, `+SettleSteps` write the files of entries in the log; `+FailedSync` writes them
-///   anew if the volume could not be synchronized.
-/// - `Catalog+Shards` keeps track of the directory `entries`, which `removeAll` replaces.
-/// - `Catalog+Open` opens and closes the store; `Catalog+Checking` has the queries of a check.
+/// `Catalog+Shards` keeps track of the directory `entries`, which `removeAll` replaces;
+/// `Catalog+Checking` has the queries of a check.
 package final class Catalog: Sendable {
-  let path: String
-  let durability: Durability
-  let isReadOnly: Bool
-  /// Whether the upkeep does nothing by itself.
-  let isSupervised: Bool
-  let place: StorePlace
+  let reader: JournalReader
+  package let writer: JournalWriter
+  let journal: Journal
+  package let tree: Tree
+  let upkeep: Upkeep
   let hashSeed: UInt64
   let fileSystem: any FileSystem
   let clock: any WallClock
-  let journal: Journal
-  package let tree: Tree
-  let state: Lock<StoreState>
-  let upkeep: Upkeep
-  let pendingTouches = PendingTouches()
-  /// The nanoseconds for which an entry may be in the log only; 0 if this process stores no bodies
-  /// there.
-  let settlingDelay: Int64
-  /// The part of the log that has been settled.
-  let settling = Mutex(SettlingProgress())
-  /// Whether the volume has so little room that bodies are stored in files at once.
-  let isVolumeTight = Atomic(false)
-  /// The number of the last record when the store last looked whether it may rest.
-  let restSequence = Atomic<UInt64>(0)
-  private let sharedTail: JournalTail
 
-  init(
-    _ tree: Tree, _ upkeep: Upkeep, _ options: Options
-  ) throws(StoreError) {
+  var path: String { tree.path }
+  var place: StorePlace { tree.place }
+  var isReadOnly: Bool { place.isReadOnly }
+  var isSupervised: Bool { place.isSupervised }
+  var state: Lock<StoreState> {
+    @inline(__always)
+    _read { yield reader.state }
+  }
+
+  init(_ tree: Tree, _ upkeep: Upkeep, _ options: Options) throws(StoreError) {
     self.tree = tree
     self.upkeep = upkeep
-    path = tree.path
-    durability = options.durability
-    isReadOnly = options.isReadOnly
-    isSupervised = options.isSupervised
-    settlingDelay = options.isReadOnly ? 0 : options.settling.nanoseconds
-    place = tree.place
-    hashSeed = tree.hashSeed
-    fileSystem = options.fileSystem
-    clock = options.clock
     journal = tree.journal
-    let entries = EntriesDirectory(generation: 0, directory: try place.openEntries(options))
-    let state = StoreState(
-      blockBytes: place.blockBytes, entries: entries, memoryBytes: options.memoryBytes,
-      lag: options.lag, writesTouches: !options.isReadOnly)
-    sharedTail = state.journal.sharedTail
-    self.state = Lock(state, .store)
+    hashSeed = tree.hashSeed
+    fileSystem = tree.fileSystem
+    clock = tree.clock
+    reader = try JournalReader(tree, upkeep, options)
+    writer = JournalWriter(reader)
   }
 
   /// Returns the hash of a key in this store.
   @inline(__always)
   func hash(_ key: ByteString) -> KeyHash { KeyHash(hashing: key, seed: hashSeed) }
 
-  /// Compares the length of the journal with the part that has been read, without locking the
-  /// state.
-  ///
-  /// - Returns: the end of the part that was read, if that was the whole journal; `nil` if there is
-  ///   more to read.
-  @inline(__always)
-  func settledTail() -> JournalTail.Mark? {
-    let mark = sharedTail.mark
-    guard mark.file >= 0 else { return nil }
-    if sharedTail.rests { return mark }
-    guard let length = try? fileSystem.length(of: mark.file), length == mark.position
-    else { return nil }
-    sharedTail.rest()
-    return mark
-  }
-
-  // MARK: Entries
-
   /// Returns the slots of all variants of a key hash.
   package func slots(of hash: KeyHash) -> [Slot] {
-    state.withLock { state in
-      follow(&state)
+    reader.withCurrentState { state in
       return state.index.variants(of: hash).map { state.index[$0] }
     }
   }
@@ -107,8 +63,7 @@ package final class Catalog: Sendable {
 
   /// Returns the place of an entry. This does not count as an access.
   func locate(_ hash: KeyHash, _ variant: UInt64) -> Located? {
-    state.withLock { state in
-      follow(&state)
+    reader.withCurrentState { state in
       guard let slot = state.index.find(hash, variant), !state.isClosed else { return nil }
       return state.located(state.index[slot])
     }
@@ -116,11 +71,10 @@ package final class Catalog: Sendable {
 
   /// Returns whether the index still has the same record of an entry.
   func isCurrent(_ located: Located) -> Bool {
-    state.withLock { state in
-      follow(&state)
+    reader.withCurrentState { state in
       // Nobody else tells a program that only reads. A removal of all entries that is just being made
       // is seen before its record.
-      if isReadOnly, reopenMovedEntries(&state) { return false }
+      if isReadOnly, reader.reopenMovedEntries(&state) { return false }
       return state.entries === located.entries && state.number(of: located.slot) != nil
     }
   }
@@ -189,10 +143,25 @@ package final class Catalog: Sendable {
   }
 
   /// Whether the index has every entry, and the whole journal could be read.
-  var isIndexWhole: Bool { state.withLock { $0.isComplete && $0.journal.isWhole } }
+  var isIndexWhole: Bool { state.withLock { $0.isIndexWhole } }
 
   /// Whether every record that was written to the journal could be read.
   package var isJournalWhole: Bool { state.withLock { $0.journal.isWhole } }
+
+  /// Begins to close the store; calls of other threads still succeed.
+  ///
+  /// - Returns: whether the store belongs to a newer program, so that nothing is written any more;
+  ///   `nil` if the store is closed already, or another thread closes it.
+  func beginClosing() -> Bool? {
+    state.withLock { state in
+      if state.isClosing || state.isClosed && state.refusal == nil { return nil }
+      state.isClosing = true
+      return state.refusal != nil
+    }
+  }
+
+  /// Makes all further calls fail.
+  func endClosing() { state.withLock { $0.isClosed = true } }
 }
 
 /// The place of an entry, as the index had it.

@@ -19,8 +19,7 @@ struct ShardCursor {
 
   init(in catalog: Catalog, maximumCount: Int = 1 << 18) {
     self.maximumCount = maximumCount
-    (isWhole, clearings) = catalog.state.withLock { state in
-      catalog.follow(&state)
+    (isWhole, clearings) = catalog.reader.withCurrentState { state in
       return (state.isComplete && state.journal.isWhole, state.clearings)
     }
   }
@@ -32,8 +31,7 @@ struct ShardCursor {
     if !numbers.indices.contains(shard - first) { collect(from: shard, in: catalog) }
     let step = numbers[shard - first].dropFirst(next).prefix(SlotCursor.stepCount)
     next += step.count
-    return catalog.state.withLock { state in
-      catalog.follow(&state)
+    return catalog.reader.withCurrentState { state in
       isOutdated = state.clearings != clearings
       if isOutdated || step.isEmpty { return nil }
       // Another key may have got a slot.

@@ -10,8 +10,7 @@ struct SlotCursor {
 
   /// Returns the live entries among the next slots, perhaps none; `nil` at the end.
   mutating func next(in catalog: Catalog) -> [Located]? {
-    catalog.state.withLock { state in
-      catalog.follow(&state)
+    catalog.reader.withCurrentState { state in
       let step = step(state)
       return step.isEmpty ? nil : step.compactMap { state.located($0) }
     }

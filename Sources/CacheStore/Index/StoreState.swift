@@ -12,6 +12,8 @@ struct StoreState: ~Copyable {
   }
   /// The same for the part of the journal that was read.
   private var hasAllRead = true
+  /// Whether the index has every entry, and the whole journal could be read.
+  var isIndexWhole: Bool { isComplete && journal.isWhole }
   /// The entries that were removed according to the journal. Only noted if the journal is not
   /// whole, or for a checker.
   var removals: Removals?
@@ -22,6 +24,10 @@ struct StoreState: ~Copyable {
   var endedUncleanly = false
   var entries: EntriesDirectory
   var limits = Limits.none
+  /// The sizes from which the budgets of journal and log are made.
+  let sizes: JournalSizes
+  /// Whether the volume has so little room that bodies are stored in files at once.
+  var isVolumeTight = false
   /// The segment with the record of the limits.
   var limitsSegment: UInt32 = 0
   /// How often the index was emptied: the numbers of slots are other ones afterwards.
@@ -42,15 +48,13 @@ struct StoreState: ~Copyable {
   /// format.
   var refusal: StoreError?
 
-  init(
-    blockBytes: UInt64, entries: EntriesDirectory, memoryBytes: Int, lag: Duration,
-    writesTouches: Bool
-  ) {
-    self.writesTouches = writesTouches
-    journal = JournalState(JournalTail(lag: lag))
+  init(blockBytes: UInt64, entries: EntriesDirectory, _ options: Options) {
+    writesTouches = !options.isReadOnly
+    sizes = options.journal
+    journal = JournalState(JournalTail(lag: options.lag))
     index = EntryIndex(blockBytes: blockBytes)
     self.entries = entries
-    memory = MemoryTier(capacity: memoryBytes)
+    memory = MemoryTier(capacity: options.memoryBytes)
   }
 
   /// Returns the place of the entry of a slot, by default in the present `entries` directory.

@@ -4,23 +4,21 @@ internal import Synchronization
 
 /// The journal of a store on disk: its directory, its lock, and its segments as files.
 ///
-/// `JournalState` is the part that this process has read. `Catalog+Follow` reads the journal into
-/// the index, `Catalog+Append` adds records, `Catalog+Compact` removes dead ones.
+/// `JournalState` is the part that this process has read. `JournalReader` reads the journal into the
+/// index, `JournalWriter` adds records, `Compactor` removes dead ones.
 package final class Journal: Sendable {
   /// The path of the directory.
   let path: String
   let place: StorePlace
   let durability: Durability
   let sizes: JournalSizes
+  /// The nanoseconds for which an entry may be in the log only; 0 if this process stores no bodies
+  /// there.
+  let settlingDelay: Int64
   /// The sync of the journal, one for several waiting threads.
   let sync = JournalSync()
   /// Whether the next append begins a new segment.
   let rollsNext = Atomic<Bool>(false)
-  /// The calls of syncfs(2) that have failed. Held during a call: the system reports a failure once to all
-  /// threads of a process.
-  let volumeFailures = Mutex<Int>(0)
-  /// Whether a syncfs(2) has failed, if the file that shows it could not be made.
-  let hasUnwrittenFiles = Atomic<Bool>(false)
   /// The least version of the segments that this process makes.
   let version = Atomic<UInt32>(1)
   private let isReadOnly: Bool
@@ -48,6 +46,7 @@ package final class Journal: Sendable {
     path = "\(place.path)/journal"
     durability = options.durability
     sizes = options.journal
+    settlingDelay = options.isReadOnly ? 0 : options.settling.nanoseconds
     isReadOnly = options.isReadOnly
     clock = options.clock
     bootName = options.bootName

@@ -47,11 +47,24 @@ struct JournalBudget {
   func isCompact(_ all: Int64) -> Bool { all - live <= dead / 4 }
 }
 
-extension Catalog {
+extension StoreState {
   /// Returns the budget of the present journal, or of one with `change` more bytes of live records.
-  func journalBudget(_ state: borrowing StoreState, adding change: Int64 = 0) -> JournalBudget {
+  func journalBudget(adding change: Int64 = 0) -> JournalBudget {
     JournalBudget(
-      live: state.journal.bytes.live + change,
-      limit: state.limits.accounting == .allocated ? state.limits.bytes : nil, journal.sizes)
+      live: journal.bytes.live + change,
+      limit: limits.accounting == .allocated ? limits.bytes : nil, sizes)
+  }
+
+  /// Whether dead records or bodies take so much room that compaction is due.
+  var wantsCompaction: Bool {
+    let all = journal.bytes.all
+    let logged = journal.bodies.all
+    return journal.isWhole && all + logged >= journal.compactsFrom
+      && (journalBudget().isDue(all) || logBudget.isOverdue(logged))
+  }
+
+  /// Whether compaction has reached its goal.
+  var isCompact: Bool {
+    journalBudget().isCompact(journal.bytes.all) && !logBudget.isOverdue(journal.bodies.all)
   }
 }

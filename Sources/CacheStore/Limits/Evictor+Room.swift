@@ -8,9 +8,9 @@ extension Evictor {
   func held() -> UInt64 {
     if let delegate { return size(by: delegate) }
     return catalog.state.withLock { state in
-      let used = catalog.counted(state.index.totals, live: 0, state)
+      let used = state.counted(state.index.totals, live: 0)
       if state.limits.accounting == .logical { return used }
-      let room = UInt64(catalog.journalBudget(state).dead) + catalog.logReserve(state)
+      let room = UInt64(state.journalBudget().dead) + state.logReserve
       return used - min(used, room)
     }
   }
@@ -23,10 +23,9 @@ extension Evictor {
 
   /// Returns counts of the contents and the work of the store.
   func statistics() -> Statistics {
-    catalog.state.withLock { state in
-      catalog.follow(&state)
+    catalog.reader.withCurrentState { state in
       return Statistics(
-        state, charged: catalog.counted(state.index.totals, live: 0, state), counters)
+        state, charged: state.counted(state.index.totals, live: 0), counters)
     }
   }
 
@@ -56,7 +55,7 @@ extension Evictor {
       if let most = state.limits.entries, UInt64(totals.entries) > most { return (.count, nil) }
       guard let most = state.limits.bytes else { return (nil, nil) }
       if delegate != nil { return (nil, most) }
-      return (catalog.counted(totals, live: live, state) > most ? .bytes : nil, nil)
+      return (state.counted(totals, live: live) > most ? .bytes : nil, nil)
     }
     guard let most, let delegate else { return reason }
     return size(by: delegate) > most ? .bytes : nil
@@ -150,7 +149,7 @@ extension Evictor {
       let (bytes, isTooLarge) = kept.addingReportingOverflow(isShared ? 0 : entry.length)
       if isTooLarge || state.limits.accounting == .logical { return isTooLarge || bytes > most }
       let journal = JournalBudget(live: size.record, limit: most, catalog.journal.sizes).bytes
-      return bytes + size.overhead + journal + catalog.logReserve(state) > most
+      return bytes + size.overhead + journal + state.logReserve > most
     }
     if isTooLong {
       throw StoreError(
@@ -209,36 +208,33 @@ extension Evictor {
       totals.logicalBytes -= victim.length
       totals.overheadBytes -= victim.overhead
       if state.index.isAlone(victim) { totals.bodyBytes -= state.index.allocated(victim) }
-      let rest = catalog.counted(totals, live: -Int64(victim.keptBytes), state)
+      let rest = state.counted(totals, live: -Int64(victim.keptBytes))
       return rest >= most - most / 20 ? .bytes : nil
     }
   }
 }
 
-extension Catalog {
+extension StoreState {
   /// Returns the bytes that entries with these totals take.
   ///
   /// - Parameter live: the bytes of live records by which a planned change grows (or, if negative,
   ///   shrinks) the journal.
-  func counted(
-    _ totals: EntryTotals, live: Int64, _ state: borrowing StoreState
-  ) -> UInt64 {
-    switch state.limits.accounting {
+  func counted(_ totals: EntryTotals, live: Int64) -> UInt64 {
+    switch limits.accounting {
     case .logical: totals.logicalBytes
     case .allocated:
-      totals.bodyBytes + totals.overheadBytes + journalBudget(state, adding: live).bytes
-        + logReserve(state)
+      totals.bodyBytes + totals.overheadBytes + journalBudget(adding: live).bytes + logReserve
     }
   }
 
   /// Returns the most bytes that an entry with a body of this length takes, before it is known
   /// whether its body is shared and how long its record is.
-  func planned(_ length: UInt64, _ state: borrowing StoreState) -> UInt64 {
-    switch state.limits.accounting {
+  func planned(_ length: UInt64) -> UInt64 {
+    switch limits.accounting {
     case .logical: length
     case .allocated:
-      state.index.allocated(length) + 2 * place.blockBytes + Self.plannedRecordBytes
-        + (length <= UInt64(max(0, journal.sizes.longestEmbedded)) ? length : 0)
+      index.allocated(length) + 2 * index.blockBytes + Self.plannedRecordBytes
+        + (length <= UInt64(max(0, sizes.longestEmbedded)) ? length : 0)
     }
   }
 

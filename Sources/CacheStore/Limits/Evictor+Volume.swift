@@ -98,7 +98,7 @@ extension Evictor {
       volume.withLock { $0.expire() }
       let step = pending.step(free: available, wanted: free)
       if step == .synchronize {
-        try? catalog.flushVolume()
+        try? compactor.settler.volumeSync.flush()
         continue
       }
       // Nothing is evicted if the free bytes are not known, or for a body that cannot be stored anyway.
@@ -144,8 +144,8 @@ extension Evictor {
     if let free { return free }
     // Not under the lock, because the file system may be a caller's.
     let status = try queryVolume()
-    catalog.isVolumeTight.store(
-      status.availableBytes < unsettled + VolumeRoom.logBytes, ordering: .relaxed)
+    let isTight = status.availableBytes < unsettled + VolumeRoom.logBytes
+    catalog.state.withLock { $0.isVolumeTight = isTight }
     return volume.withLock {
       $0.take(bytes, unsettled: unsettled, of: status, after: reasons)
     }
@@ -165,7 +165,7 @@ extension Evictor {
     var pending = PendingSpace()
     while true {
       let reserve = catalog.state.withLock {
-        VolumeReserve($0, segmentBytes: catalog.journalBudget($0).segmentBytes)
+        VolumeReserve($0, segmentBytes: $0.journalBudget().segmentBytes)
       }
       // `keepFree` counts the entry if it keeps more bytes free.
       let isEnough = limits.freeBytes >= reserve.bytes
@@ -186,7 +186,7 @@ extension Evictor {
       switch files < reserve.files ? .evict : pending.step(free: free, wanted: reserve.bytes) {
       case .evict: break
       case .synchronize:
-        try? catalog.flushVolume()
+        try? compactor.settler.volumeSync.flush()
         continue
       case .giveUp: return
       }

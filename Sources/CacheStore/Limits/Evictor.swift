@@ -12,6 +12,8 @@ final class Evictor: Sendable {
   let catalog: Catalog
   let tree: Tree
   let recovery: Recovery
+  let compactor: Compactor
+  let accessTimes: AccessTimes
   let upkeep: Upkeep
   let events: EventHub
   let counters: Counters
@@ -23,8 +25,12 @@ final class Evictor: Sendable {
   /// What was accessed from this time on is not evicted by this process.
   private let keptSince = Atomic<Int64>(.max)
 
-  init(_ recovery: Recovery, _ counters: Counters, _ options: Options) {
+  init(
+    _ recovery: Recovery, _ accessTimes: AccessTimes, _ counters: Counters, _ options: Options
+  ) {
     self.recovery = recovery
+    self.accessTimes = accessTimes
+    compactor = recovery.compactor
     self.counters = counters
     catalog = recovery.catalog
     tree = recovery.tree
@@ -40,8 +46,7 @@ final class Evictor: Sendable {
 
   /// The limits of the store, the same for all its users.
   var limits: Limits {
-    catalog.state.withLock { state in
-      catalog.follow(&state)
+    catalog.reader.withCurrentState { state in
       return state.limits
     }
   }
@@ -55,12 +60,12 @@ final class Evictor: Sendable {
       guard makeSpace(0) else { throw error }
       try record(limits)
     }
-    if excess() != nil { catalog.waitForTouches() }
+    if excess() != nil { accessTimes.waitForTouches() }
     keepLimits()
   }
 
   private func record(_ limits: Limits) throws(StoreError) {
-    let placed = try catalog.append { state throws(StoreError) -> [[UInt8]] in
+    let placed = try catalog.writer.append { state throws(StoreError) -> [[UInt8]] in
       let pinned = state.index.totals.pinnedBytes
       if pinned > limits.pinQuota {
         throw StoreError(
@@ -70,7 +75,7 @@ final class Evictor: Sendable {
       }
       return [limits.record.bytes]
     }
-    if let placed { try catalog.sync(placed) }
+    if let placed { try compactor.sync(placed) }
   }
 
   /// Evicts entries until they take at most `bytes` bytes, without the room for dead records.
@@ -78,12 +83,12 @@ final class Evictor: Sendable {
   /// - Returns: the number of entries evicted.
   func trim(toBytes bytes: UInt64) throws(StoreError) -> Int {
     var count = 0
-    if held() > bytes { catalog.waitForTouches() }
+    if held() > bytes { accessTimes.waitForTouches() }
     while held() > bytes {
       guard try evictOne(.bytes) != nil else { break }
       count += 1
     }
-    catalog.tendJournal()
+    compactor.tendJournal()
     return count
   }
 
@@ -92,7 +97,7 @@ final class Evictor: Sendable {
     while let reason = excess() {
       guard (try? evictOne(reason)) != nil else { break }
     }
-    catalog.tendJournal()
+    compactor.tendJournal()
   }
 
   /// Evicts up to 32 entries, as long as more than 95 percent of a limit stay in use. One step of
@@ -130,7 +135,7 @@ final class Evictor: Sendable {
     sparing replaced: Slot? = nil,
     planned: (borrowing StoreState) -> EntryTotals = { $0.index.totals }
   ) throws(StoreError) -> Slot? {
-    catalog.waitForTouches(unlessWithin: PendingTouches.delayNanoseconds)
+    accessTimes.waitForTouches(unlessWithin: PendingTouches.delayNanoseconds)
     for _ in 0..<1000 {
       let end = min(bound ?? .max, keptSince.load(ordering: .relaxed))
       let victim = catalog.state.withLock { state -> Slot? in
@@ -202,8 +207,7 @@ final class Evictor: Sendable {
     if slot.isUnsettled { return false }
     return try catalog.withShard(of: slot.keyHash) { shard throws(StoreError) in
       let entries = shard.entries
-      let found = catalog.state.withLock { state -> (gone: Slot, others: [Slot])? in
-        catalog.follow(&state)
+      let found = catalog.reader.withCurrentState { state -> (gone: Slot, others: [Slot])? in
         guard state.entries === entries,
           let number = state.index.find(slot.keyHash, slot.variant),
           victim.mayGo(state.index[number]), !state.index[number].isUnsettled
@@ -224,7 +228,7 @@ final class Evictor: Sendable {
 
   private func removeWithRecord(_ victim: Victim) throws(StoreError) -> Bool {
     let slot = victim.slot
-    _ = try catalog.ownSession()
+    _ = try catalog.writer.ownSession()
     for attempt in 0..<Store.maximumAttempts {
       let outcome =
         if slot.isUnsettled && attempt == 0 {
@@ -271,7 +275,7 @@ final class Evictor: Sendable {
     var isOutdated = false
     var others: [Slot] = []
     var gone = slot
-    let placed = try catalog.append { state throws(StoreError) -> [[UInt8]] in
+    let placed = try catalog.writer.append { state throws(StoreError) -> [[UInt8]] in
       let number = state.index.find(slot.keyHash, slot.variant)
       isOutdated =
         if let entries {
@@ -293,7 +297,7 @@ final class Evictor: Sendable {
     tree.staging.deleteReplaced(gone.keyHash)
     // An evicted entry may be there again after a power cut. One that was removed on request may
     // not.
-    if victim.reason == .asked { try catalog.sync(placed) }
+    if victim.reason == .asked { try compactor.sync(placed) }
     return .removed
   }
 }

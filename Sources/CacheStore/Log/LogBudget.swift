@@ -1,5 +1,4 @@
 internal import CacheFormat
-internal import Synchronization
 
 /// The room for bodies in the journal (Docs/Architecture.md, "The log").
 struct LogBudget {
@@ -33,31 +32,26 @@ struct LogBudget {
   func isOverdue(_ used: Int64) -> Bool { used > bytes - bytes / 4 }
 }
 
-extension Catalog {
-  /// Returns the budget of the log.
-  func logBudget(_ state: borrowing StoreState) -> LogBudget {
-    LogBudget(
-      limit: state.limits.accounting == .allocated ? state.limits.bytes : nil, journal.sizes)
+extension StoreState {
+  /// The budget of the log.
+  var logBudget: LogBudget {
+    LogBudget(limit: limits.accounting == .allocated ? limits.bytes : nil, sizes)
   }
 
   /// The bytes that the log counts for the byte limit: nothing as long as the journal has format 1.
-  func logReserve(_ state: borrowing StoreState) -> UInt64 {
-    state.journal.carriesBodies ? UInt64(logBudget(state).bytes) : 0
-  }
+  var logReserve: UInt64 { journal.carriesBodies ? UInt64(logBudget.bytes) : 0 }
 
-  /// Returns whether the current segment is full. A segment with many records is as short as the
-  /// budget of the journal demands, and one with bodies as short as that of the log.
-  func isFull(_ state: borrowing StoreState) -> Bool {
-    guard let use = state.journal.last else { return false }
-    let log = logBudget(state).segmentBytes
-    return use.readBytes - use.bodyBytes >= journalBudget(state).segmentBytes
-      || use.bodyBytes > 0 && use.bodyBytes >= log
+  /// Whether the current segment is full. A segment with many records is as short as the budget of
+  /// the journal demands, and one with bodies as short as that of the log.
+  var isSegmentFull: Bool {
+    guard let use = journal.last else { return false }
+    return use.readBytes - use.bodyBytes >= journalBudget().segmentBytes
+      || use.bodyBytes > 0 && use.bodyBytes >= logBudget.segmentBytes
   }
 
   /// Returns whether a record with a body of so many bytes may be appended.
-  func hasLogRoom(_ bytes: Int, _ state: borrowing StoreState) -> Bool {
-    state.isComplete && state.journal.isWhole && state.journal.carriesBodies
-      && !isVolumeTight.load(ordering: .relaxed)
-      && state.journal.bodies.all + Int64(bytes) <= logBudget(state).bytes
+  func hasLogRoom(_ bytes: Int) -> Bool {
+    isComplete && journal.isWhole && journal.carriesBodies && !isVolumeTight
+      && journal.bodies.all + Int64(bytes) <= logBudget.bytes
   }
 }

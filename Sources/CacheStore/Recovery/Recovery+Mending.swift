@@ -71,8 +71,8 @@ extension Recovery {
       let (record, body) = try? catalog.readWithEmbedded(located)
     else { return false }
     // The new record does not carry the body of a file.
-    if located.slot.carriesBody, body == nil { try catalog.synchronizeVolume() }
-    let placed = try catalog.append { state throws(StoreError) -> [[UInt8]] in
+    if located.slot.carriesBody, body == nil { try settler.volumeSync.synchronize() }
+    let placed = try catalog.writer.append { state throws(StoreError) -> [[UInt8]] in
       guard state.entries === entries, let number = state.number(of: slot) else { return [] }
       if let body {
         let accessed = state.index[number].accessed

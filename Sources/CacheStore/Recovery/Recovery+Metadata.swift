@@ -76,8 +76,7 @@ extension Recovery {
   /// with a number before the end of the journal. If the number came into use since the store was
   /// opened, the session of such a process is still there: it is removed after the file.
   private func isLost(_ sequence: UInt64) throws(StoreError) -> Bool {
-    let (opened, isLost) = catalog.state.withLock { state in
-      catalog.follow(&state)
+    let (opened, isLost) = catalog.reader.withCurrentState { state in
       return (state.journal.openedSequence, state.journal.isLost(sequence))
     }
     let known = tree.staging.hadDeadAtOpening ? opened &+ 1 : opened
@@ -118,6 +117,7 @@ extension Recovery {
     } catch {
       throw .unreadable(catalog.journal.path(of: slot.segment))
     }
-    try tree.writeMetadata(of: record, body, in: directory, staging: try catalog.ownSession())
+    try tree.writeMetadata(
+      of: record, body, in: directory, staging: try catalog.writer.ownSession())
   }
 }

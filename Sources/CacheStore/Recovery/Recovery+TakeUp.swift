@@ -39,15 +39,14 @@ extension Recovery {
   ) throws(StoreError) -> Bool {
     guard catalog.isIndexWhole, let lost = try lostSequence(found, of: hash, in: directory)
     else { return false }
-    try catalog.noteLostRecords(through: lost)
+    try catalog.writer.noteLostRecords(through: lost)
     return true
   }
 
   /// Returns the place of an entry. If the index may lack it, or may have an older version, it is
   /// first recovered from the tree; `nil` if that fails. This does not count as an access.
   func locate(_ hash: KeyHash, _ variant: UInt64) -> Located? {
-    let (located, isUncertain) = catalog.state.withLock { state -> (Located?, Bool) in
-      catalog.follow(&state)
+    let (located, isUncertain) = catalog.reader.withCurrentState { state -> (Located?, Bool) in
       if state.isClosed { return (nil, false) }
       let slot = state.index.find(hash, variant).map { state.index[$0] }
       let isUncertain = !state.isComplete && (slot.map { state.isDoubtful($0) } ?? true)
@@ -121,9 +120,9 @@ extension Recovery {
       }
     }
     try noteLostRecords(document)
-    if document.body != nil { catalog.requireFormat2() }
+    if document.body != nil { catalog.writer.requireFormat2() }
     var isThere = false
-    let placed = try catalog.append { state throws(StoreError) -> [[UInt8]] in
+    let placed = try catalog.writer.append { state throws(StoreError) -> [[UInt8]] in
       guard state.entries === entries else { return [] }
       if let number = state.index.find(hash, variant) {
         isThere = true
@@ -142,7 +141,7 @@ extension Recovery {
     guard let sequence = document.sequence,
       catalog.state.withLock({ $0.journal.isWhole && sequence > $0.journal.sequence })
     else { return }
-    try catalog.noteLostRecords(through: sequence)
+    try catalog.writer.noteLostRecords(through: sequence)
     upkeep.request(.reconcile)
   }
 

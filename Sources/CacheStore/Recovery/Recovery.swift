@@ -13,14 +13,18 @@ internal import Synchronization
 ///   journal written anew.
 package final class Recovery: Sendable {
   let path: String
+  let compactor: Compactor
+  let settler: Settler
   let catalog: Catalog
   let tree: Tree
   let upkeep: Upkeep
   let events: EventHub
 
-  init(_ catalog: Catalog, _ events: EventHub) {
-    self.catalog = catalog
+  init(_ compactor: Compactor, _ events: EventHub) {
+    self.compactor = compactor
     self.events = events
+    settler = compactor.settler
+    catalog = compactor.catalog
     path = catalog.path
     tree = catalog.tree
     upkeep = catalog.upkeep
@@ -37,11 +41,11 @@ package final class Recovery: Sendable {
   func reconcile() -> Bool {
     let uncleanCount = tree.staging.uncleanCount
     guard let dead = try? deadSessionsNow() else { return false }
-    guard (try? catalog.readUnread()) != nil else { return false }
+    guard (try? catalog.writer.readUnread()) != nil else { return false }
     // After a loss of power, an earlier record may count, whose files are removed here.
-    if catalog.isIndexWhole, (try? catalog.renewAfterFailedSync()) == nil { return false }
+    if catalog.isIndexWhole, (try? compactor.renewAfterFailedSync()) == nil { return false }
     // Without the sessions the bytes after the last record would count as damage.
-    if !dead.isEmpty, (try? catalog.cutTornTail()) == nil { return false }
+    if !dead.isEmpty, (try? catalog.writer.cutTornTail()) == nil { return false }
     // Incomplete files are removed first, because they take room that no limit counts.
     for session in dead { tree.staging.removeFiles(ofSession: session) }
     // Files that could not be read may be all that is left of an entry, so the signs stay.
@@ -72,8 +76,8 @@ package final class Recovery: Sendable {
       state.isComplete = true
       state.confirmed = []
     }
-    try catalog.resolveUnwrittenFiles(isWaiting: true)
-    try catalog.renewJournal()
+    try settler.resolveUnwrittenFiles(isWaiting: true)
+    try compactor.renewJournal()
     catalog.state.withLock { state in
       // No more entries are recovered from the tree.
       if state.journal.isWhole { state.removals = nil }
@@ -86,8 +90,8 @@ package final class Recovery: Sendable {
   /// - Throws: an error also if a file could not be read. Then the journal is not written anew.
   package func takeUpAndRenew() throws(StoreError) {
     if catalog.isIndexWhole { return }
-    try catalog.readUnread()
-    catalog.beginJournal()
+    try catalog.writer.readUnread()
+    catalog.writer.beginJournal()
     try forEachKey { hash, _, _ throws(StoreError) in try askTree(hash) }
     try renewWhenTakenUp()
     if !catalog.isIndexWhole {
@@ -106,7 +110,7 @@ package final class Recovery: Sendable {
     if catalog.isReadOnly { throw .readOnly(path) }
     completeIndex()
     tree.staging.sweepReplaced()
-    try catalog.purge()
+    try compactor.purge()
   }
 
   /// Returns the names of the sessions of processes that are gone.
@@ -258,7 +262,7 @@ package final class Recovery: Sendable {
       let slots = catalog.settledSlots(of: hash)
       let isPresent = try catalog.state.withLock { state throws(StoreError) in
         // Records that cannot be read now may name the files.
-        try catalog.check(state)
+        try catalog.reader.check(state)
         return state.entries === entries
       }
       guard isPresent else { return }
@@ -327,7 +331,7 @@ package final class Recovery: Sendable {
 
   /// Writes the files of an entry again whose record still carries the body, unless they are intact.
   private func restore(_ located: Located) {
-    do throws(StoreError) { try catalog.restore(located) } catch {
+    do throws(StoreError) { try settler.restore(located) } catch {
       // The record still has the body. It is tried again when its segment is dropped.
       events.send(.notSettled(error))
     }

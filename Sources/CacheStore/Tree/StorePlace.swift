@@ -16,6 +16,9 @@ package final class StorePlace: Sendable {
   let fileSystem: any FileSystem
   package let description: StoreDescription
   let blockBytes: UInt64
+  let isReadOnly: Bool
+  /// Whether the upkeep does nothing by itself.
+  let isSupervised: Bool
   package let root: Descriptor
   package let journal: Descriptor
   package let staging: Descriptor
@@ -51,6 +54,8 @@ package final class StorePlace: Sendable {
     }
     self.lock = lock
     self.journal = journal
+    isReadOnly = options.isReadOnly
+    isSupervised = options.isSupervised
     self.path = path
     self.fileSystem = files
     self.root = root

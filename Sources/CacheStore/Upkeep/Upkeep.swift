@@ -71,14 +71,11 @@ final class Upkeep: Sendable {
 
   /// Whether requests are ignored: in read-only stores, and for a checker.
   private let isIdle: Bool
-  /// Whether the store never rests: with full durability, the next session would cost a sync.
-  private let isRestless: Bool
   /// The store. The reference is weak, so that the store can be released while the thread sleeps.
   private let owner = Mutex(Owner())
 
   init(_ options: Options) {
     isIdle = options.isReadOnly || options.isSupervised
-    isRestless = isIdle || options.durability == .full
   }
 
   /// Sets the store that does the work, and begins what was requested before.
@@ -137,7 +134,7 @@ final class Upkeep: Sendable {
 
   /// Requests that the store rests when it is not changed for a while.
   func requestRest() {
-    if isRestless { return }
+    if isIdle { return }
     state.change { $0.restsAt = monotonicNanoseconds() + Self.restDelay }
     request(.rest)
   }
@@ -273,15 +270,15 @@ final class Upkeep: Sendable {
 
 extension Store {
   fileprivate func perform(_ work: UpkeepWork) {
-    if work.isEmpty { catalog.state.withLock { catalog.follow(&$0) } }
+    if work.isEmpty { catalog.reader.follow() }
     if work.contains(.setAside) { recovery.setDamagedAside() }
     if work.contains(.evict) {
-      catalog.waitForTouches()
+      accessTimes.waitForTouches()
       while !upkeep.isStopping && evictor.evictStep() {}
-      catalog.tendJournal()
+      compactor.tendJournal()
     }
     // What could not be appended is tried again.
-    if work.contains(.touches), (try? catalog.flush()) == nil { upkeep.request(.touches) }
+    if work.contains(.touches), (try? accessTimes.flush()) == nil { upkeep.request(.touches) }
     if work.contains(.reconcile) {
       upkeep.endReconciling(recovery.reconcile())
       upkeep.requestRest()
@@ -292,16 +289,16 @@ extension Store {
       let end = catalog.state.withLock { $0.journal.sequence }
       catalog.tree.staging.sweep(upTo: end) { !upkeep.isStopping }
     }
-    if work.contains(.compact) { catalog.compact() }
+    if work.contains(.compact) { compactor.compact() }
     if work.contains(.settle) {
-      let (next, failure) = catalog.settleStep()
+      let (next, failure) = settler.settleStep()
       if let failure { events.send(.notSettled(failure)) }
       if let next { upkeep.requestSettling(after: next) }
-      catalog.tendJournal()
+      compactor.tendJournal()
       // If nothing else is appended from now on, one look is enough.
-      if next == nil, durability == .process { _ = catalog.rest() }
+      if next == nil { _ = catalog.writer.rest() }
     }
     if !work.isDisjoint(with: [.sweep, .compact, .settle]) { events.send(.maintained) }
-    if work.contains(.rest), !catalog.rest() { upkeep.requestRest() }
+    if work.contains(.rest), !catalog.writer.rest() { upkeep.requestRest() }
   }
 }

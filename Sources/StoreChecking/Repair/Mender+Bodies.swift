@@ -61,7 +61,7 @@ extension Mender {
     let name = Layout.body(slot.digest)
     if try isWhole(name, in: directory, slot.digest, length: slot.length) { return true }
     if let body = catalog.carriedBody(of: slot) {
-      let session = try catalog.ownSession()
+      let session = try catalog.writer.ownSession()
       let new = session.unusedName()
       try guarded(scene.path(name)) { () throws(SystemError) in
         try fileSystem.writeNew(new, in: session.directory, body, synced: true)
@@ -79,7 +79,7 @@ extension Mender {
         status.kind == .file, status.length == slot.length,
         tried.insert(status.fileNumber).inserted
       else { continue }
-      let session = try catalog.ownSession()
+      let session = try catalog.writer.ownSession()
       let new = session.unusedName()
       do throws(StoreError) {
         // The link is made first, so that the file that is hashed is the file that is kept.
@@ -140,7 +140,7 @@ extension Mender {
     _ slot: Slot, in directory: borrowing Descriptor, _ scene: KeyScene
   ) throws(StoreError) -> Bool {
     let name = Layout.body(slot.digest)
-    let session = try catalog.ownSession()
+    let session = try catalog.writer.ownSession()
     let new = session.unusedName()
     let isRight = try guarded(scene.path(name)) { () throws(SystemError) in
       let file = try fileSystem.open(name, in: directory, [.read])
@@ -161,7 +161,7 @@ extension Mender {
   func detach(
     _ name: PathName, in directory: borrowing Descriptor, _ scene: KeyScene
   ) throws(StoreError) {
-    let session = try catalog.ownSession()
+    let session = try catalog.writer.ownSession()
     let new = session.unusedName()
     let path = scene.path(name)
     let isSame = try guarded(path) { () throws(SystemError) in
@@ -254,7 +254,7 @@ extension Mender {
     else { return false }
     let name = Layout.body(slot.digest)
     let entries = catalog.entriesDirectory
-    let session = try catalog.ownSession()
+    let session = try catalog.writer.ownSession()
     let new = session.unusedName()
     let isEqual = try guarded(suspicion.path) { () throws(SystemError) in
       do throws(SystemError) {

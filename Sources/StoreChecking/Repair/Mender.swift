@@ -42,7 +42,7 @@ struct Mender: Sendable {
     strays = StrayQuarantine(store.fileSystem, store.clock)
     dead = try store.recovery.deadSessionsNow()
     if !dead.isEmpty {
-      try store.catalog.completeRemovalOfAll()
+      try store.catalog.writer.completeRemovalOfAll()
       // Before anything is removed as never promised.
       try store.recovery.findLostRecords()
     }
@@ -221,7 +221,7 @@ extension Mender {
     do throws(StoreError) {
       try recovery.separateMissing()
       try recovery.takeUpAndRenew()
-      try catalog.cutTornTail()
+      try catalog.writer.cutTornTail()
       try removeForeignSegments(journal)
       try recovery.removeUnfinished()
       // Dead sessions are the sign that tree and journal have to be compared.

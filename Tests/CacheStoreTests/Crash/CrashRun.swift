@@ -68,7 +68,7 @@ final class CrashRun: Sendable {
   /// Ends the session, as the upkeep does when nothing is changed any more.
   func rest() throws {
     let store = try store()
-    for _ in 0..<2 { _ = store.catalog.rest() }
+    for _ in 0..<2 { _ = store.catalog.writer.rest() }
     try settle()
   }
 

@@ -197,7 +197,7 @@ struct CrashScenario: Sendable, CustomStringConvertible {
     CrashScenario(name: "three threads") { try $0.putTogether(["a", "b", "c"], 1) },
     CrashScenario(name: "three threads and rest") { run in
       for version in 1...2 {
-        try run.putTogether(["a", "b", "c"], version) { _ = $0.catalog.rest() }
+        try run.putTogether(["a", "b", "c"], version) { _ = $0.catalog.writer.rest() }
       }
     },
     CrashScenario(

@@ -122,8 +122,8 @@ import Testing
       _ = neighbour.lookUp("old")
       let end = store.catalog.state.withLock { $0.journal.sequence }
       let lost = knows == .both ? 0 : end + 4
-      if knows != .neighbour { try store.catalog.noteLostRecords(through: lost) }
-      if knows != .killedOne { try neighbour.catalog.noteLostRecords(through: lost) }
+      if knows != .neighbour { try store.catalog.writer.noteLostRecords(through: lost) }
+      if knows != .killedOne { try neighbour.catalog.writer.noteLostRecords(through: lost) }
     }
     try forEachKill(isSupervised: true, preparing: prepare) { neighbour, volume in
       try neighbour.put(long, for: "new")
@@ -204,7 +204,7 @@ import Testing
       }
       return nil
     }
-    try store.catalog.noteLostRecords(through: end)
+    try store.catalog.writer.noteLostRecords(through: end)
     faulty.faults.set(nil)
     #expect(isDone.withLock { $0 })
     try store.put(long, for: "new")

@@ -44,7 +44,7 @@ import Testing
     // The numbers that were collected are those of no slot any more.
     for key in keys { try store.remove(key) }
     try store.purge()
-    store.catalog.state.withLock { store.catalog.reload(&$0) }
+    store.catalog.state.withLock { store.catalog.reader.reload(&$0) }
     for shard in 1..<Layout.shardCount { #expect(cursor.next(of: shard, in: store.catalog) == nil) }
     #expect(cursor.isOutdated)
   }

@@ -18,7 +18,7 @@ import Testing
     var cursor = SlotCursor()
     #expect(cursor.next(in: store.catalog)?.isEmpty == true)
     var found: Set<KeyHash> = []
-    store.catalog.state.withLock { store.catalog.reload(&$0) }
+    store.catalog.state.withLock { store.catalog.reader.reload(&$0) }
     while let more = cursor.next(in: store.catalog) { found.formUnion(more.map(\.slot.keyHash)) }
     #expect(found == Set(keys.dropFirst(300).map(store.catalog.hash)))
   }

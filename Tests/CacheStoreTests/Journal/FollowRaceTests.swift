@@ -30,7 +30,7 @@ import Testing
     let reader = try open()
     let end = try segment().seekToEnd()
     #expect(throws: StoreError.self) {
-      try writer.catalog.append { state throws(StoreError) -> [[UInt8]] in
+      try writer.catalog.writer.append { state throws(StoreError) -> [[UInt8]] in
         // The next calls are a query of the segment's links and the writes.
         files.faults.play([.short(.max), .short(written), .fail(SystemError(ENOSPC))])
         return ["a", "b"].map {
@@ -61,7 +61,7 @@ import Testing
     defer { stream?.discard() }
     let end = try segment().seekToEnd()
     #expect(throws: StoreError.self) {
-      try writer.catalog.append { state throws(StoreError) -> [[UInt8]] in
+      try writer.catalog.writer.append { state throws(StoreError) -> [[UInt8]] in
         let full = Faults.Step.fail(SystemError(EDQUOT))
         // A query of the segment's links, the writes, a query of the length, and the cut.
         files.faults.play([.short(.max), .short(40), full, .short(.max), full])

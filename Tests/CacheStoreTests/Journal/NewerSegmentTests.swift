@@ -55,7 +55,7 @@ import Testing
     try store.put([1], for: "a")
     let name = try plantNewerSegment(store, 2)
     // As the newer program ends the segment before it.
-    try store.catalog.append { _ in [SealRecord.bytes(next: 2)] }
+    try store.catalog.writer.append { _ in [SealRecord.bytes(next: 2)] }
     let tree = sandbox.tree()
     #expect(throws: failure(.newerFormat, sandbox.inside(name))) { try store.put([1], for: "b") }
     store.waitUntilIdle()

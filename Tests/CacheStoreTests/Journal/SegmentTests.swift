@@ -121,7 +121,7 @@ import Testing
       keyHash: KeyHash(high: 0, low: 0), digest: Digest(high: 0, low: 0), variant: 0,
       length: 1 << 48 - 1, created: .distantPast, accessed: .distantPast, expires: nil, bodyFile: 1,
       overhead: 0, status: nil, isPinned: false)
-    try store.catalog.append { _ throws(StoreError) -> [[UInt8]] in
+    try store.catalog.writer.append { _ throws(StoreError) -> [[UInt8]] in
       (0..<66_000).map { number in
         record.keyHash.low = UInt64(number)
         record.digest.low = UInt64(number)

@@ -196,7 +196,7 @@ import Testing
     #expect(stores[1].lookUp("0").entry?.body == [0])
     let catalog = stores[1].catalog
     let current = try #require(catalog.state.withLock { $0.journal.current })
-    _ = try catalog.journal.withLock { () throws(StoreError) in try catalog.leave(current) }
+    _ = try catalog.journal.withLock { () throws(StoreError) in try catalog.writer.leave(current) }
     try stores[1].put([1], for: "1")
     #expect(throws: StoreError.self) { try stores[0].put([2], for: "2") }
     first.setFault(nil)

@@ -64,7 +64,7 @@ import Testing
 
   @Test func `limits hold for entries with the greatest time of access`() throws {
     let store = try open(entries: 0)
-    try store.catalog.append { _ throws(StoreError) -> [[UInt8]] in
+    try store.catalog.writer.append { _ throws(StoreError) -> [[UInt8]] in
       (0..<3).map { number in
         let head = PutHead(
           keyHash: store.catalog.hash(key(number)), digest: Digest(high: 0, low: UInt64(number)),

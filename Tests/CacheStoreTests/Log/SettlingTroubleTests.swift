@@ -98,13 +98,13 @@ import Testing
       })
     var pauses: [Int64] = []
     for _ in 0..<4 {
-      let (after, failure) = store.catalog.settleStep()
+      let (after, failure) = store.settler.settleStep()
       #expect(failure?.code == .noSpace)
       pauses.append(after ?? 0)
     }
     #expect(pauses == [1, 2, 4, 8].map { $0 * pauses[0] } && pauses[0] > 0)
     process.setFault(nil)
-    #expect(store.catalog.settleStep().failure == nil)
+    #expect(store.settler.settleStep().failure == nil)
     try store.settle()
     expectAll(in: store)
     store.close()
@@ -125,10 +125,9 @@ import Testing
     }
     #expect(store.statistics.unsettledEntries == 3)
     store.waitUntilIdle()
-    let catalog = store.catalog
-    catalog.compact()
-    #expect(!catalog.state.withLock { catalog.wantsCompaction($0) })
-    #expect(catalog.state.withLock { $0.journal.compactsFrom } > 0)
+    store.compactor.compact()
+    #expect(!store.catalog.state.withLock { $0.wantsCompaction })
+    #expect(store.catalog.state.withLock { $0.journal.compactsFrom } > 0)
     process.setFault(nil)
     try store.settle()
     #expect(store.statistics.unsettledEntries == 0)

@@ -62,8 +62,8 @@ import Testing
     #expect(store.statistics.entries == 100)
     let isDone = compare(store) {
       // The numbers of slots are lower ones when the journal without the removed entries was read.
-      try? store.catalog.purge()
-      store.catalog.state.withLock { store.catalog.reload(&$0) }
+      try? store.compactor.purge()
+      store.catalog.state.withLock { store.catalog.reader.reload(&$0) }
     }
     #expect(isDone && store.statistics.entries == 0)
     #expect(sandbox.sessions == [])
@@ -90,7 +90,7 @@ import Testing
     let isDone = compare(store) { [store] in
       try? FileManager.default.moveItem(atPath: hidden, toPath: folder)
       let end = store.catalog.state.withLock { $0.journal.sequence }
-      try? store.catalog.noteLostRecords(through: end + 1)
+      try? store.catalog.writer.noteLostRecords(through: end + 1)
     }
     #expect(!isDone && !store.catalog.isIndexWhole && sandbox.sessions.count == 1)
     #expect(store.recovery.reconcile() && store.catalog.isIndexWhole)

@@ -129,7 +129,7 @@ import Testing
     let other = try open(boot: 2, comparing: false)
     if noticesFirst {
       let lost = user.catalog.state.withLock { $0.journal.sequence } + 4
-      try user.catalog.noteLostRecords(through: lost)
+      try user.catalog.writer.noteLostRecords(through: lost)
       try user.put([2], for: "gap")
     }
     other.recovery.reconcile()

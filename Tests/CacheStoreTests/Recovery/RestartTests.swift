@@ -115,7 +115,7 @@ import Testing
     let user = try open(next, boot: 2, comparing: false)
     // As `cutUnsynced` does after a damaged record that was not synced.
     let end = user.catalog.state.withLock { $0.journal.sequence }
-    try user.catalog.noteLostRecords(through: end + 1)
+    try user.catalog.writer.noteLostRecords(through: end + 1)
     try user.put([1], for: "gap")
     next.setFault(
       SimulatedFault(.fail(SystemError(ENOSPC)), at: 1, lasts: true) {
@@ -192,7 +192,7 @@ import Testing
     process.end()
     let user = try open(SimulatedProcess(on: volume), boot: 2, comparing: false)
     let end = user.catalog.state.withLock { $0.journal.sequence }
-    try user.catalog.noteLostRecords(through: end + 1)
+    try user.catalog.writer.noteLostRecords(through: end + 1)
     try user.put([1], for: "gap")
     var options = Options(isReadOnly: true, fileSystem: SimulatedProcess(on: volume))
     options.bootName = [2]

@@ -149,7 +149,7 @@ import Testing
     let store = try sandbox.open()
     let writer = try store.makeWriter(for: "other")
     try writer.write([2])
-    let session = try store.catalog.ownSession()
+    let session = try store.catalog.writer.ownSession()
     var staged: PathName?
     try store.fileSystem.list(session.directory.raw) { name, _ in
       staged = name

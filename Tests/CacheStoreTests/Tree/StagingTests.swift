@@ -45,9 +45,9 @@ import Testing
       try store.put([number], for: "a")
       #expect(sandbox.sessions.count == 1)
       // It has been changed since the last call.
-      #expect(!store.catalog.rest() && sandbox.sessions.count == 1)
-      #expect(store.catalog.rest() && sandbox.sessions.isEmpty)
-      #expect(store.catalog.rest())
+      #expect(!store.catalog.writer.rest() && sandbox.sessions.count == 1)
+      #expect(store.catalog.writer.rest() && sandbox.sessions.isEmpty)
+      #expect(store.catalog.writer.rest())
       let next = try sandbox.open()
       #expect(!next.catalog.state.withLock { $0.endedUncleanly })
       #expect(next.lookUp("a").entry?.body == [number])
@@ -60,7 +60,8 @@ import Testing
     defer { store.close() }
     let writer = try store.makeWriter(for: "a")
     try writer.write([1])
-    #expect(!store.catalog.rest() && !store.catalog.rest() && sandbox.sessions.count == 1)
+    #expect(
+      !store.catalog.writer.rest() && !store.catalog.writer.rest() && sandbox.sessions.count == 1)
     try writer.commit()
     #expect(store.lookUp("a").entry?.body == [1])
   }
@@ -70,7 +71,7 @@ import Testing
     defer { store.close() }
     try store.put([1], for: "a")
     store.catalog.tree.staging.noteUnclean()
-    for _ in 0..<3 { #expect(store.catalog.rest() && sandbox.sessions.count == 1) }
+    for _ in 0..<3 { #expect(store.catalog.writer.rest() && sandbox.sessions.count == 1) }
     #expect(sandbox.bytes("lock") == [])
   }
 
@@ -78,13 +79,14 @@ import Testing
     let store = try sandbox.open()
     defer { store.close() }
     try store.put([1], for: "a")
-    _ = store.catalog.rest()
-    #expect(store.catalog.rest() && sandbox.sessions.isEmpty)
+    _ = store.catalog.writer.rest()
+    #expect(store.catalog.writer.rest() && sandbox.sessions.isEmpty)
     try store.catalog.withShard(of: store.catalog.hash("a")) { _ throws(StoreError) in
       #expect(sandbox.sessions.count == 1)
-      #expect(!store.catalog.rest() && !store.catalog.rest() && sandbox.sessions.count == 1)
+      #expect(
+        !store.catalog.writer.rest() && !store.catalog.writer.rest() && sandbox.sessions.count == 1)
     }
-    #expect(store.catalog.rest() && sandbox.sessions.isEmpty)
+    #expect(store.catalog.writer.rest() && sandbox.sessions.isEmpty)
   }
 
   @Test func `a store that has moved replaced files away rests`() throws {
@@ -94,7 +96,7 @@ import Testing
     try store.settle()
     try store.put(TestBody.make(2_000, seed: 2), for: "a")
     #expect(store.catalog.tree.staging.hasReplaced)
-    for _ in 0..<3 { _ = store.catalog.rest() }
+    for _ in 0..<3 { _ = store.catalog.writer.rest() }
     #expect(sandbox.sessions.isEmpty)
     #expect(store.lookUp("a").entry?.body == TestBody.make(2_000, seed: 2))
   }
@@ -106,7 +108,7 @@ import Testing
     let segment = try #require(sandbox.segments.last)
     let bytes = sandbox.bytes(segment)
     sandbox.overwrite(segment, bytes + [1, 2, 3, 4])
-    for _ in 0..<3 { _ = store.catalog.rest() }
+    for _ in 0..<3 { _ = store.catalog.writer.rest() }
     #expect(sandbox.sessions.isEmpty && sandbox.bytes(segment) == bytes)
   }
 
@@ -117,7 +119,7 @@ import Testing
       state.refusal = .newerFormat(sandbox.root, "of a newer program")
       state.isClosed = true
     }
-    for _ in 0..<3 { #expect(store.catalog.rest()) }
+    for _ in 0..<3 { #expect(store.catalog.writer.rest()) }
     #expect(sandbox.sessions.count == 1 && sandbox.bytes("lock") == [])
   }
 

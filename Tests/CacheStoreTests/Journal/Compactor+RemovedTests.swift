@@ -6,7 +6,7 @@ import Testing
 @testable import CacheStore
 
 /// Removals of a store with full durability, when the power is lost and only what was synced is there.
-@Suite struct CatalogRemovedTests {
+@Suite struct CompactorRemovedTests {
   private func open(_ volume: SimulatedVolume, _ fault: SimulatedFault? = nil) throws -> Store {
     var options = Options(
       durability: .full, settling: .atOnce, fileSystem: SimulatedProcess(on: volume, fault: fault))

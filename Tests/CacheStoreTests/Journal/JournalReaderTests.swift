@@ -6,7 +6,7 @@ import Testing
 
 @testable import CacheStore
 
-@Suite struct CatalogFollowTests {
+@Suite struct JournalReaderTests {
   private let folder = JournalFolder()
   private let one: Store
   private let two: Store

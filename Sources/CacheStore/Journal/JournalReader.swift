@@ -1,10 +1,66 @@
 internal import CacheFormat
 internal import CacheSystem
 
-// Reading the journal from the position that was reached: all of it when the store is opened, later
-// the records that other processes (or threads of this one) have appended. No lock of the journal
-// is needed, so the last record may be half written.
-extension Catalog {
+/// The state of an open store, and the reading of the journal into it: all of it when the store is
+/// opened, later the records that other processes (or threads of this one) have appended. No lock of
+/// the journal is needed, so the last record may be half written.
+///
+/// `JournalReader+Apply` applies the records, `+Load` reads everything anew, `+Unsealed` finds
+/// segments that follow one without a seal.
+final class JournalReader: Sendable {
+  let tree: Tree
+  let place: StorePlace
+  let journal: Journal
+  let fileSystem: any FileSystem
+  let hashSeed: UInt64
+  let upkeep: Upkeep
+  let state: Lock<StoreState>
+  private let sharedTail: JournalTail
+
+  init(_ tree: Tree, _ upkeep: Upkeep, _ options: Options) throws(StoreError) {
+    self.tree = tree
+    self.upkeep = upkeep
+    place = tree.place
+    journal = tree.journal
+    fileSystem = tree.fileSystem
+    hashSeed = tree.hashSeed
+    let entries = EntriesDirectory(generation: 0, directory: try place.openEntries(options))
+    let state = StoreState(
+      blockBytes: place.blockBytes, entries: entries, options)
+    sharedTail = state.journal.sharedTail
+    self.state = Lock(state, .store)
+  }
+
+  /// Compares the length of the journal with the part that has been read, without locking the
+  /// state.
+  ///
+  /// - Returns: the end of the part that was read, if that was the whole journal; `nil` if there is
+  ///   more to read.
+  @inline(__always)
+  func settledTail() -> JournalTail.Mark? {
+    let mark = sharedTail.mark
+    guard mark.file >= 0 else { return nil }
+    if sharedTail.rests { return mark }
+    guard let length = try? fileSystem.length(of: mark.file), length == mark.position
+    else { return nil }
+    sharedTail.rest()
+    return mark
+  }
+
+  /// Calls the closure with the state, up to date with the journal, under its lock.
+  @inline(__always)
+  func withCurrentState<Result, Failure: Error>(
+    _ body: (inout sending StoreState) throws(Failure) -> sending Result
+  ) throws(Failure) -> sending Result {
+    try state.withLock { state throws(Failure) in
+      follow(&state)
+      return try body(&state)
+    }
+  }
+
+  /// Brings the index up to date, and closes with that the segments that others have dropped.
+  func follow() { withCurrentState { _ in } }
+
   /// Brings the index up to date with the journal.
   ///
   /// - Complexity: one ioctl(2) if there is nothing new.
@@ -32,9 +88,11 @@ extension Catalog {
 
   /// Makes sure that what others have stored in the log is settled also if they are killed.
   private func watchOthers(_ state: borrowing StoreState) {
-    guard settlingDelay > 0, state.isOpened, state.index.totals.unsettledEntries > 0 else { return }
+    guard journal.settlingDelay > 0, state.isOpened, state.index.totals.unsettledEntries > 0 else {
+      return
+    }
     // They go first.
-    upkeep.requestSettling(after: 2 * settlingDelay + 1_000_000_000)
+    upkeep.requestSettling(after: 2 * journal.settlingDelay + 1_000_000_000)
   }
 
   /// Brings the index up to date, unless `settledTail` has shown that it is.
@@ -130,28 +188,6 @@ extension Catalog {
     return nil
   }
 
-  /// Applies a part of a segment.
-  ///
-  /// - Returns: false if the journal continues in another segment.
-  func apply(_ item: SegmentReader.Item, of segment: Segment, to state: inout StoreState) -> Bool {
-    switch item {
-    case .record(let header, let bytes, let place):
-      state.journal.setRead(place + Int64(header.length))
-      let payload = unsafe header.payload(of: bytes)
-      if header.bodyCount > 0 {
-        let isEmbedded = unsafe header.type == .put && PutHead.isEmbedded(payload)
-        state.journal.addBody(header.bodyCount, isEmbedded: isEmbedded)
-      }
-      return unsafe apply(&state, header, payload, segment, place)
-    case .damage(let range):
-      state.journal.setRead(range.upperBound)
-      state.journal.noteDamage()
-    case .tail(let range):
-      state.journal.tornBytes = Int64(range.count)
-    }
-    return true
-  }
-
   /// Notes that the end of the journal cannot be read now.
   func setUnread(_ state: inout StoreState, _ error: SystemError) {
     // Asked for once only, so that the upkeep does not begin again for ever.
@@ -166,100 +202,8 @@ extension Catalog {
     if state.isComplete { state.confirmed = [] }
   }
 
-  /// Applies one record.
-  ///
-  /// - Returns: false if the journal continues in another segment.
-  private func apply(
-    _ state: inout StoreState, _ header: RecordFrame.Header, _ payload: UnsafeRawBufferPointer,
-    _ segment: Segment, _ place: Int64
-  ) -> Bool {
-    // A later segment may begin with any number, because those before it may have been dropped.
-    let isKnown = state.journal.sequence != 0 || segment.number == 1
-    if isKnown, header.sequence != state.journal.sequence &+ 1 {
-      // A gap: records are lost that this process has not read.
-      state.journal.noteGap(before: place)
-    }
-    state.journal.sequence = header.sequence
-    switch header.type {
-    case .put:
-      guard let head = unsafe PutHead(payload), head.length < Self.maximumBodyBytes,
-        state.index.totals.logicalBytes < Self.maximumBytes,
-        head.agrees(withBodyCount: header.bodyCount)
-      else { break }
-      state.removals?.put(head)
-      state.put(
-        head, segment: segment.number, offset: UInt32(truncatingIfNeeded: place),
-        recordLength: UInt32(header.length))
-    case .remove:
-      guard let record = unsafe RemoveRecord(payload: Array(payload)) else { break }
-      switch record.reason {
-      case .damaged: state.removals?.giveUp(record.keyHash, record.variant)
-      case .asked:
-        state.removals?.remove(record.keyHash, record.variant)
-        state.journal.hasRemoved = state.journal.hasRemoved || !state.isOpened
-      default: state.removals?.remove(record.keyHash, record.variant)
-      }
-      state.remove(record.keyHash, record.variant)
-    case .touch:
-      for touch in unsafe TouchRecord.touches(payload: Array(payload)) {
-        state.lastTick = max(state.lastTick, touch.accessed.nanoseconds)
-        guard let slot = state.index.find(touch.keyHash, touch.variant) else { continue }
-        state.index.touch(slot, at: touch.accessed.nanoseconds)
-      }
-    case .settled:
-      if let record = unsafe SettledRecord(payload: Array(payload)) { state.settle(record) }
-    case .limits:
-      guard let record = unsafe LimitsRecord(payload: Array(payload)) else { break }
-      state.limits = Limits(record)
-      state.limitsSegment = segment.number
-    default:
-      return unsafe applyStructure(&state, header, payload)
-    }
-    return true
-  }
-
-  /// The bounds of a body and of all together, so that sums cannot overflow. No file is that long, and
-  /// no volume that large.
-  private static var maximumBodyBytes: UInt64 { 1 << 48 }
-  private static var maximumBytes: UInt64 { 1 << 62 }
-
-  private func applyStructure(
-    _ state: inout StoreState, _ header: RecordFrame.Header, _ payload: UnsafeRawBufferPointer
-  ) -> Bool {
-    switch header.type {
-    case .clear:
-      state.removals?.clear()
-      state.journal.hasRemoved = state.journal.hasRemoved || !state.isOpened
-      state.clear()
-      reopenEntries(&state)
-    case .drop:
-      guard let number = unsafe DropRecord.through(payload: Array(payload)) else { break }
-      state.journal.oldestNeeded = UInt32(clamping: number &+ 1)
-      state.journal.release(through: UInt32(clamping: number))
-    case .seal:
-      guard let next = unsafe SealRecord.next(payload: Array(payload)) else { break }
-      let number = UInt32(clamping: next)
-      state.journal.segments[state.journal.segments.count - 1]?.next = number
-      openNext(&state, number)
-      return false
-    default:
-      // Types of newer versions are skipped.
-      break
-    }
-    return true
-  }
-
-  /// Opens the present `entries` directory. If that fails, `confirmEntries` does it later.
-  func reopenEntries(_ state: inout StoreState) {
-    guard
-      let directory = try? fileSystem.open(Layout.entries, in: place.root, [.read, .directory])
-    else { return }
-    state.entries = EntriesDirectory(
-      generation: state.entries.generation + 1, directory: directory)
-  }
-
   /// Continues with the next segment. If the system cannot open it now, `readOn` does it later.
-  private func openNext(_ state: inout StoreState, _ number: UInt32) {
+  func openNext(_ state: inout StoreState, _ number: UInt32) {
     do throws(StoreError) {
       let segment = try journal.open(number)
       if number == state.journal.endNumber {
@@ -273,5 +217,21 @@ extension Catalog {
       if cause.isForNow { return setUnread(&state, cause) }
     }
     state.journal.needsReload = true
+  }
+
+  /// Throws an error if the store is closed, or if the end of the journal cannot be read. Records that
+  /// are there must not be overwritten, nor files that they name.
+  func check(_ state: borrowing StoreState) throws(StoreError) {
+    try state.checkOpen(tree.path)
+    guard let error = state.journal.unread else { return }
+    throw StoreError(
+      error, path: state.journal.current.map { journal.path(of: $0.number) } ?? journal.path)
+  }
+
+  /// Throws an error if the store is closed, or if the end of the journal cannot be read.
+  func checkReadable() throws(StoreError) {
+    try withCurrentState { state throws(StoreError) in
+      try check(state)
+    }
   }
 }

@@ -1,13 +1,29 @@
 internal import CacheFormat
 internal import CacheSystem
-internal import Synchronization
 
-// Access times: noted in memory, and appended to the journal within a second, many in one record.
-extension Catalog {
+/// Access times: noted in memory, and appended to the journal within a second, many in one record.
+final class AccessTimes: Sendable {
+  private let compactor: Compactor
+  private let reader: JournalReader
+  private let writer: JournalWriter
+  private let place: StorePlace
+  private let fileSystem: any FileSystem
+  private let upkeep: Upkeep
+  private let pendingTouches = PendingTouches()
+
+  init(_ compactor: Compactor) {
+    self.compactor = compactor
+    reader = compactor.reader
+    writer = compactor.writer
+    place = compactor.place
+    fileSystem = compactor.fileSystem
+    upkeep = compactor.upkeep
+  }
+
   /// Notes an access of an entry.
   func touch(_ located: Located) {
-    let now = clock.now()
-    let isFirst = state.withLock { state -> Bool in
+    let now = compactor.tree.clock.now()
+    let isFirst = reader.state.withLock { state -> Bool in
       guard let slot = state.index.find(located.slot.keyHash, located.slot.variant)
       else { return false }
       state.touch(slot, now: now)
@@ -18,19 +34,19 @@ extension Catalog {
 
   /// Appends to the journal the access times that are only in memory.
   func flush() throws(StoreError) {
-    if isReadOnly { return }
-    defer { tendJournal() }
+    if place.isReadOnly { return }
+    defer { compactor.tendJournal() }
     while try !flushSome() {}
     // Accesses since then are announced again.
     pendingTouches.withdraw(place.staging.raw, fileSystem)
-    if state.withLock({ !$0.touched.isEmpty }) { announceTouches() }
+    if reader.state.withLock({ !$0.touched.isEmpty }) { announceTouches() }
   }
 
   private func flushSome() throws(StoreError) -> Bool {
     var isLast = true
     var taken: [UInt32] = []
     do throws(StoreError) {
-      _ = try append { state throws(StoreError) -> [[UInt8]] in
+      _ = try writer.append { state throws(StoreError) -> [[UInt8]] in
         taken = Array(state.touched.prefix(TouchRecord.maximumCount))
         isLast = taken.count == state.touched.count
         let touches = taken.compactMap { number -> Touch? in
@@ -45,7 +61,7 @@ extension Catalog {
         return touches.isEmpty ? [] : [TouchRecord.bytes(touches)]
       }
     } catch {
-      state.withLock { state in
+      reader.state.withLock { state in
         for slot in taken where slot < state.index.slotCount { state.setTouched(slot) }
       }
       throw error
@@ -56,7 +72,7 @@ extension Catalog {
   /// Announces to other processes that this process has new access times, and requests that they
   /// are written to the journal. Called after the first access that is not in the journal.
   func announceTouches() {
-    if isReadOnly { return }
+    if place.isReadOnly { return }
     pendingTouches.announce(place.staging.raw, fileSystem)
     upkeep.request(.touches)
   }
@@ -69,6 +85,6 @@ extension Catalog {
   func waitForTouches(unlessWithin interval: Int64 = 0) {
     pendingTouches.waitForOthers(
       place.staging.raw, fileSystem, unlessWithin: interval, while: { !upkeep.isStopping })
-    state.withLock { follow(&$0) }
+    reader.follow()
   }
 }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import CacheStore
 
-@Suite struct CatalogCompactTests {
+@Suite struct CompactorTests {
   /// Metadata that make a record of some 8 KB.
   private static func metadata(_ number: Int) -> EntryMetadata {
     EntryMetadata(userInfo: [
@@ -136,7 +136,7 @@ import Testing
         if count == moment + 1 { _ = try? other.settle() }
         return nil
       }
-      try? store.catalog.renewJournal()
+      try? store.compactor.renewJournal()
       files.faults.set(nil)
       #expect(try store.remove("k") == 1)
       store.waitUntilIdle()

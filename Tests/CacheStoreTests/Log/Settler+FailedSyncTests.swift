@@ -8,7 +8,7 @@ import Testing
 @testable import CacheStore
 
 /// syncfs(2) fails once: what was to be written is lost on the disk, and the next call succeeds.
-@Suite(.timeLimit(.minutes(5))) struct FailedVolumeSyncTests {
+@Suite(.timeLimit(.minutes(5))) struct SettlerFailedSyncTests {
   private let volume = SimulatedVolume()
   /// Also some that go into the metadata files.
   private let bodies: [[UInt8]] = (0..<12).map {
@@ -70,7 +70,7 @@ import Testing
     let tree = CrashTree(volume)
     #expect(tree.allocatedBytes + tree.journalBytes <= store.statistics.allocatedBytes)
     // The kernel writes everything in time.
-    try store.catalog.flushVolume()
+    try store.settler.volumeSync.flush()
     let left = volume.afterPowerLoss(.posix, seed: nil)
     let again = try open(SimulatedProcess(on: left), durability, boot: 2)
     expectAll(in: again)
@@ -117,18 +117,18 @@ import Testing
     let store = try sandbox.open(options, settling: .within(seconds: 3_600))
     try store.put(shared, for: "a")
     try store.settle()
-    let catalog = store.catalog
-    let failures = catalog.journal.volumeFailures.withLock { $0 }
+    let volume = store.settler.volumeSync
+    let failures = volume.failureCount
     disk.faults.set { $0.kind == .synchronize ? .inputOutput : nil }
-    #expect(throws: StoreError.self) { try catalog.flushVolume() }
+    #expect(throws: StoreError.self) { try volume.flush() }
     disk.faults.set(nil)
     // This caller asked before the failure.
     #expect(throws: StoreError.self) {
-      try catalog.flushVolume(unlessFailedSince: failures, endsRepetition: true)
+      try volume.flush(unlessFailedSince: failures, endsRepetition: true)
     }
-    #expect(catalog.hasUnwrittenFiles)
+    #expect(volume.hasUnwrittenFiles)
     try store.purge()
-    #expect(!catalog.hasUnwrittenFiles)
+    #expect(!volume.hasUnwrittenFiles)
     #expect(store.lookUp("a").entry?.body == shared)
     store.close()
   }
@@ -139,13 +139,13 @@ import Testing
     try fill(store)
     process.setFault(SimulatedFault(.fail(.inputOutput), at: 1, lasts: true) { isVolumeSync($0) })
     for _ in 0..<2 { #expect(throws: StoreError.self) { try store.purge() } }
-    #expect(store.catalog.hasUnwrittenFiles)
+    #expect(store.settler.volumeSync.hasUnwrittenFiles)
     process.setFault(nil)
     // This call asks the upkeep.
-    #expect(throws: StoreError.self) { try store.catalog.synchronizeVolume() }
+    #expect(throws: StoreError.self) { try store.settler.volumeSync.synchronize() }
     store.waitUntilIdle()
-    #expect(!store.catalog.hasUnwrittenFiles)
-    try store.catalog.synchronizeVolume()
+    #expect(!store.settler.volumeSync.hasUnwrittenFiles)
+    try store.settler.volumeSync.synchronize()
     // The system reports now that it has lost bytes of the journal, too, which is written anew.
     #expect(throws: StoreError.self) { try store.purge() }
     try store.purge()

@@ -1,9 +1,8 @@
 internal import CacheFormat
 internal import CacheSystem
-internal import Synchronization
 
 // Finding and opening the segments of the journal.
-extension Catalog {
+extension JournalReader {
   /// Reads the whole journal into an empty state.
   ///
   /// Missing or unreadable parts make the journal not whole. They are no error, but a newer format
@@ -103,34 +102,6 @@ extension Catalog {
     }
   }
 
-  /// Reads the end of the journal that could not be read before. If that is still not possible after
-  /// some tries, the end is given up: the journal counts as damaged, and goes on in a new segment.
-  func readUnread() throws(StoreError) {
-    let isRead = try upkeep.awaitMoment {
-      state.withLock { state in
-        follow(&state)
-        return state.journal.unread == nil
-      }
-    }
-    if isRead || upkeep.isStopping { return }
-    try state.withLock { state throws(StoreError) in
-      // The journal is there, and other processes go on with it.
-      if state.journal.unread?.isRefusal == true { try check(state) }
-    }
-    try journal.withLock { () throws(StoreError) in
-      let unread = state.withLock { state in
-        follow(&state)
-        return state.journal.unread == nil ? nil : state.journal.current
-      }
-      guard let unread else { return }
-      _ = try leave(unread)
-      state.withLock { state in
-        state.journal.giveUpUnread()
-        state.isComplete = false
-      }
-    }
-  }
-
   /// Reads everything again, after another process dropped segments that had not been read here, or if
   /// damage was found.
   func reload(_ state: inout StoreState) {
@@ -162,24 +133,6 @@ extension Catalog {
     if state.journal.current == nil { state.journal.isWhole = false }
     state.isComplete = false
     upkeep.request(.reconcile)
-  }
-
-  /// Makes the journal count as damaged, because records are lost (an older copy of it has replaced
-  /// it, for example). So the tree decides, and the journal is written anew.
-  func noteLostRecords(through sequence: UInt64) throws(StoreError) {
-    try state.withLock { state throws(StoreError) in
-      follow(&state)
-      if !state.journal.isWhole {
-        state.journal.sequence = max(state.journal.sequence, sequence)
-        return
-      }
-      try noteRemovals(&state)
-      state.journal.setCutOff()
-      state.isComplete = false
-      state.journal.damages += 1
-      // The next record leaves a gap, for all who read it before the journal is written anew.
-      state.journal.sequence = max(state.journal.sequence, sequence)
-    }
   }
 }
 

@@ -3,7 +3,7 @@ internal import CacheSystem
 
 // Removed entries when the journal drops their records. Until then the records say that the entries
 // were removed, also if a loss of power brings their files back and damages the end of the journal.
-extension Catalog {
+extension Compactor {
   /// Makes sure that the entries whose put records are in a segment, and that the index no longer
   /// has, stay away without these records: syncs the directories from which their metadata files
   /// were removed. Does nothing without full durability.
@@ -13,12 +13,12 @@ extension Catalog {
   /// - Complexity: O(length of the segment), and one sync for each shard, and for each key that has
   ///   other variants.
   func makeRemovalsDurable(of number: UInt32) throws(StoreError) -> Bool {
-    let (found, entries) = state.withLock { ($0.journal.segment(number), $0.entries) }
+    let (found, entries) = reader.state.withLock { ($0.journal.segment(number), $0.entries) }
     guard durability == .full, let segment = found else { return true }
     var shards: Set<Int> = []
     var isDurable = true
     var failure: StoreError?
-    var reader = SegmentReader(number, hashSeed: hashSeed, from: Int64(SegmentHeader.count))
+    var reader = SegmentReader(number, hashSeed: tree.hashSeed, from: Int64(SegmentHeader.count))
     let length = (try? fileSystem.length(of: segment.file.raw)) ?? 0
     // A segment that cannot be read has no records for anybody.
     try? reader.read(segment.file, upTo: length, fileSystem) { item in
@@ -42,8 +42,7 @@ extension Catalog {
   }
 
   private func isKnown(_ head: PutHead) -> Bool {
-    state.withLock { state in
-      follow(&state)
+    reader.withCurrentState { state in
       return state.index.find(head.keyHash, head.variant) != nil
     }
   }

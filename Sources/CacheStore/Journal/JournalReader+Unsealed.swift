@@ -1,34 +1,11 @@
 internal import CacheFormat
 internal import CacheSystem
-internal import Synchronization
 
 // Segments with a second name (a hard link, as `cp -al` makes it). The other name may be somebody
 // else's, so such a segment is not written to any more, not even to seal it, and a new one is
 // begun. Other processes notice this because the file `lock` is replaced at the same time
 // (`JournalLock`).
-extension Catalog {
-  /// Begins a new segment after a linked one, or one that cannot be read. The caller holds the
-  /// journal's lock.
-  func leave(_ linked: Segment) throws(StoreError) -> Segment {
-    try replaceLock()
-    let segment = try makeSegment(linked.number + 1)
-    journal.rollsNext.store(false, ordering: .relaxed)
-    state.withLock { state in
-      guard state.journal.current === linked else { return }
-      state.journal.goOn(with: segment)
-      state.journal.lockNumber = place.lock.number
-    }
-    return segment
-  }
-
-  /// Replaces the file `lock`, so that others look for a segment that follows one without a seal. The
-  /// caller holds the journal's lock.
-  func replaceLock() throws(StoreError) {
-    try system("\(path)/lock") { () throws(SystemError) in
-      try place.lock.replace(with: place.lock.mark ?? [], in: place.root, clock)
-    }
-  }
-
+extension JournalReader {
   /// Continues in a segment that another process has begun after a linked one, which has no seal. If
   /// that segment was dropped, too, the journal is read again.
   ///

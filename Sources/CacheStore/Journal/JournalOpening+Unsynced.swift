@@ -1,10 +1,7 @@
 internal import CacheFormat
 internal import CacheSystem
-internal import Synchronization
 
-// After a restart of the machine without a clean end, the newest segment may lack what was not
-// synced: records, and bodies whose records are there.
-extension Catalog {
+extension JournalOpening {
   /// Returns whether the machine may have restarted since the store was used last, and no process has
   /// compared tree and journal since then. The caller holds the journal's lock.
   func mayHaveRestarted() throws(StoreError) -> Bool {
@@ -18,11 +15,12 @@ extension Catalog {
   /// used the store since: their directories were not synced, and a loss of power took them. `nil` if
   /// that is not so. The caller holds the journal's lock, and has read the journal.
   func endUsedSince() throws(StoreError) -> UInt64? {
-    guard let marked = journal.durableEnd, state.withLock({ $0.journal.goesOn(after: marked) }),
+    guard let marked = journal.durableEnd,
+      reader.state.withLock({ $0.journal.goesOn(after: marked) }),
       try tree.staging.deadSessions().isEmpty, try !tree.staging.hasLiveSessions()
     else { return nil }
     // What is torn at the end of a segment with a second name stays there.
-    let last = state.withLock { $0.journal.current }
+    let last = reader.state.withLock { $0.journal.current }
     let status = last.flatMap { try? fileSystem.status(of: $0.file.raw) }
     return status?.isLinked == true ? nil : marked
   }
@@ -46,7 +44,7 @@ extension Catalog {
   ///
   /// - Parameter marked: the number of the last record that is known to be synced. Damage before it stays.
   func cutUnsynced(after marked: UInt64?) throws(StoreError) {
-    let newest = state.withLock { state -> [Segment] in
+    let newest = reader.state.withLock { state -> [Segment] in
       let last = state.journal.nextNumber - 1
       let failed = state.journal.segments.compactMap { $0?.segment.unsynced }
         .filter { $0 >= state.journal.firstNumber }
@@ -59,19 +57,19 @@ extension Catalog {
     if newest.isEmpty { return }
     if try tree.staging.hasLiveSessions() { return }
     let wasKilled = try !tree.staging.deadSessions().isEmpty
-    let sequence = state.withLock { $0.journal.sequence }
+    let sequence = reader.state.withLock { $0.journal.sequence }
     var search = UnsyncedSearch(synced: marked ?? 0)
     for segment in newest {
-      guard let (end, isTail) = search.firstUnsynced(in: segment, hashSeed, fileSystem)
+      guard let (end, isTail) = search.firstUnsynced(in: segment, writer.hashSeed, fileSystem)
       else { continue }
       do throws(StoreError) {
-        try prepareCut(after: segment.number)
+        try writer.prepareCut(after: segment.number)
         try journal.cut(segment, at: end)
       } catch {
         let status = try system(journal.path(of: segment.number)) { () throws(SystemError) in
           try fileSystem.status(of: segment.file.raw)
         }
-        state.withLock { state in
+        reader.state.withLock { state in
           state.journal.cutOff = RefusedCut(number: segment.number, end: end, of: status)
           state.endedUncleanly = true
         }
@@ -80,35 +78,18 @@ extension Catalog {
       // The next record leaves a number out, so that all who read it before the journal is written anew
       // notice that one is lost.
       if !isTail || segment !== newest.last || !wasKilled {
-        try noteLostRecords(through: sequence &+ 1)
+        try writer.noteLostRecords(through: sequence &+ 1)
       }
       return
     }
   }
 
-  /// Leaves the sign of a restart, if there is none, and removes the segments after one that is to be cut
-  /// off. The caller holds the journal's lock.
-  func prepareCut(after number: UInt32) throws(StoreError) {
-    if try !tree.staging.deadSessions().contains(where: tree.staging.isOfEarlierBoot) {
-      try tree.staging.leaveSignOfRestart()
-    }
-    // The newest first, so that none is missing if this is interrupted. There may be one that was only
-    // begun.
-    for later in try journal.numbers().reversed() where later > number {
-      let name = Layout.segment(later)
-      try system(journal.path(of: later)) { () throws(SystemError) in
-        try fileSystem.removeFile(name, in: place.journal.raw)
-        try fileSystem.synchronize(place.journal, names: true)
-      }
-    }
-  }
-
   func loadAgain() throws(StoreError) {
-    try state.withLock { state throws(StoreError) in
+    try reader.state.withLock { state throws(StoreError) in
       let entries = state.entries
       state.forgetJournal()
       (state.limits, state.limitsSegment) = (.none, 0)
-      try load(&state)
+      try reader.load(&state)
       state.entries = entries
     }
   }

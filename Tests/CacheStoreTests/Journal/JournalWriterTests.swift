@@ -6,7 +6,7 @@ import SimulatedFiles
 import Synchronization
 import Testing
 
-@Suite struct CatalogAppendTests {
+@Suite struct JournalWriterTests {
   let sandbox = StoreSandbox()
   private static let segment = "00000001.log"
 

@@ -1,0 +1,114 @@
+internal import CacheFormat
+internal import CacheSystem
+internal import Synchronization
+
+// The segment that records are appended to.
+extension JournalWriter {
+  /// The version of the next segment. It never falls.
+  var segmentVersion: UInt32 {
+    max(
+      journal.version.load(ordering: .relaxed),
+      reader.state.withLock { $0.journal.current?.version ?? 1 })
+  }
+
+  /// Returns the segment to append to. A torn tail is cut off; if the segment is full, a new one is
+  /// begun. The caller holds the journal's lock.
+  ///
+  /// - Returns: `nil` if the current segment has lost its name, so that nobody would read the records.
+  func writableSegment() throws(StoreError) -> Segment? {
+    let (current, position, torn) = reader.state.withLock { state in
+      (state.journal.current, state.journal.position, state.journal.tornBytes)
+    }
+    guard let current else {
+      let (number, isFirst) = reader.state.withLock { state in
+        (state.journal.nextNumber, state.journal.segments.isEmpty)
+      }
+      // Others may be able to read a segment that is lost here.
+      if !isFirst { try replaceLock() }
+      let segment = try makeSegment(number)
+      return reader.state.withLock { state in
+        // A thread that only reads may have found the file already.
+        if let found = state.journal.current { return found }
+        state.journal.add(segment)
+        state.journal.lockNumber = place.lock.number
+        return segment
+      }
+    }
+    guard let ready = try withoutTail(current, torn, at: position) else { return nil }
+    if ready !== current { return ready }
+    let isFull = reader.state.withLock { $0.isSegmentFull }
+    if !isFull && !journal.rollsNext.exchange(false, ordering: .relaxed) { return current }
+    return try roll(from: current)
+  }
+
+  /// Makes a segment and opens it. If a newer program has begun it, this store is closed.
+  func makeSegment(_ number: UInt32) throws(StoreError) -> Segment {
+    do throws(StoreError) {
+      return try journal.open(try journal.make(number, version: segmentVersion))
+    } catch {
+      reader.state.withLock { reader.refuse(&$0, error) }
+      throw error
+    }
+  }
+
+  /// Begins a new segment and seals the old one. All readers continue in the new one.
+  private func roll(from old: Segment) throws(StoreError) -> Segment {
+    let next = try makeSegment(old.number + 1).number
+    let end = try write([SealRecord.bytes(next: UInt64(next))], to: old)
+    // Then a loss of power damages the newest segment only, and what stands before the damage has
+    // not been changed by what is lost. If it fails, the journal is written anew before the next
+    // promise.
+    if old.version > 1 { try? syncJournal(end) }
+    let current = try reader.state.withLock { state throws(StoreError) in
+      // `makeSegment` may have left out numbers whose names other files have.
+      if state.journal.needsReload { reader.reload(&state) }
+      try reader.check(state)
+      return state.journal.current
+    }
+    guard let segment = current, segment.number == next else {
+      throw StoreError(
+        .damaged, path: "\(path)/journal", cause: "segment \(next) cannot be opened",
+        remedy: "check the disk, then open the store again")
+    }
+    return segment
+  }
+
+  /// Begins a segment if there is none to write to, so that all processes that have the store open
+  /// follow the same one. If that fails, on a full disk for example, the first record begins it.
+  func beginJournal() {
+    _ = try? journal.withLock { () throws(StoreError) in
+      reader.follow()
+      if reader.state.withLock({ $0.journal.current == nil }) { _ = try writableSegment() }
+    }
+  }
+
+  /// Makes the next record one in a segment that may have bodies. Called for a metadata file with a
+  /// body, which no program writes that does not know such segments.
+  func requireFormat2() {
+    journal.version.store(2, ordering: .relaxed)
+    let isOld = reader.state.withLock { $0.journal.current != nil && !$0.journal.carriesBodies }
+    if isOld { journal.rollsNext.store(true, ordering: .relaxed) }
+  }
+
+  /// Begins a new segment after a linked one, or one that cannot be read. The caller holds the
+  /// journal's lock.
+  func leave(_ linked: Segment) throws(StoreError) -> Segment {
+    try replaceLock()
+    let segment = try makeSegment(linked.number + 1)
+    journal.rollsNext.store(false, ordering: .relaxed)
+    reader.state.withLock { state in
+      guard state.journal.current === linked else { return }
+      state.journal.goOn(with: segment)
+      state.journal.lockNumber = place.lock.number
+    }
+    return segment
+  }
+
+  /// Replaces the file `lock`, so that others look for a segment that follows one without a seal. The
+  /// caller holds the journal's lock.
+  func replaceLock() throws(StoreError) {
+    try system("\(path)/lock") { () throws(SystemError) in
+      try place.lock.replace(with: place.lock.mark ?? [], in: place.root, tree.clock)
+    }
+  }
+}

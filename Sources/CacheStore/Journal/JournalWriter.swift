@@ -1,0 +1,126 @@
+internal import CacheFormat
+internal import CacheSystem
+internal import Synchronization
+
+/// Appending to the journal. This needs the lock of the file `lock`, so that one process at a time
+/// writes. The journal is read to its end first, so that decisions are based on its present content.
+///
+/// `JournalWriter+Segments` begins segments, `+Tail` cuts off what a killed process or a loss of power
+/// has left, `+Session` has the session of this process, `+Clear` the removal of all entries.
+package final class JournalWriter: Sendable {
+  let reader: JournalReader
+  let path: String
+  let tree: Tree
+  let place: StorePlace
+  let journal: Journal
+  let fileSystem: any FileSystem
+  let hashSeed: UInt64
+  let upkeep: Upkeep
+  /// The number of the last record when the store last looked whether it may rest.
+  let restSequence = Atomic<UInt64>(0)
+
+  init(_ reader: JournalReader) {
+    self.reader = reader
+    path = reader.tree.path
+    tree = reader.tree
+    place = reader.place
+    journal = reader.journal
+    fileSystem = reader.fileSystem
+    hashSeed = reader.hashSeed
+    upkeep = reader.upkeep
+  }
+
+  /// Appends the records that `prepare` returns. If there is room for some of them only, these may stay
+  /// although an error is thrown: so each must be right without those that follow.
+  ///
+  /// `prepare` runs with an up-to-date index, while nobody else can append. Its records are padded,
+  /// but have no sequence number and checksum yet. If it throws or returns none, nothing is
+  /// appended.
+  ///
+  /// - Durability: survives the death of the process. `sync` makes a record survive a loss of
+  ///   power.
+  @discardableResult
+  func append(
+    _ prepare: (inout StoreState) throws(StoreError) -> [[UInt8]]
+  ) throws(StoreError) -> AppendedPlace? {
+    try journal.withLock { () throws(StoreError) in try appendLocked(prepare) }
+  }
+
+  /// Does the same as `append`, for a caller that holds the lock.
+  func appendLocked(
+    _ prepare: (inout StoreState) throws(StoreError) -> [[UInt8]]
+  ) throws(StoreError) -> AppendedPlace? {
+    try completeClear()
+    while true {
+      let records = try reader.withCurrentState { state throws(StoreError) -> [[UInt8]] in
+        reader.followUnsealed(&state, place.lock.number)
+        try reader.check(state)
+        return try prepare(&state)
+      }
+      if records.isEmpty { return nil }
+      try beginSession()
+      if let segment = try writableSegment() { return try write(records, to: segment) }
+      reader.state.withLock { reader.reload(&$0) }
+    }
+  }
+
+  /// Writes records at the end of a segment that has been read to its end, and applies them.
+  func write(_ records: [[UInt8]], to segment: Segment) throws(StoreError) -> AppendedPlace {
+    let (start, sequence) = reader.state.withLock { ($0.journal.position, $0.journal.sequence) }
+    let bytes: [UInt8]
+    do throws(StoreError) {
+      bytes = try journal.write(records, to: segment, at: start, after: sequence)
+    } catch {
+      // Removals may stay, and the files of those entries are still there.
+      if records.count > 1 { tree.staging.noteUnclean() }
+      let isTorn = reader.withCurrentState { state in
+        return state.journal.tornBytes > 0
+      }
+      if isTorn {
+        // The system refuses to cut it off (a quota). Only the session of a process that is gone shows
+        // others that it is no damage.
+        tree.staging.abandonSession()
+      }
+      throw error
+    }
+    let end = start + Int64(bytes.count)
+    reader.state.withLock { state in
+      // Another thread may have read the records already.
+      guard state.journal.current === segment, state.journal.position == start else { return }
+      // Safety: the array outlives the call.
+      unsafe bytes.withUnsafeBytes { buffer in
+        var written = SegmentReader(segment.number, hashSeed: hashSeed, from: start)
+        unsafe written.read(buffer) { reader.apply($0, of: segment, to: &state) }
+      }
+    }
+    return AppendedPlace(segment: segment, end: end)
+  }
+
+  /// Does the same as `sync` without writing the journal anew, for records that are not promised
+  /// yet.
+  func syncJournal(_ placed: AppendedPlace) throws(StoreError) {
+    guard tree.durability == .full else { return }
+    do throws(SystemError) {
+      try journal.sync.wait(
+        for: placed,
+        among: { reader.state.withLock { $0.journal.segments.compactMap { $0?.segment } } },
+        readTo: {
+          reader.state.withLock {
+            $0.journal.current === placed.segment ? max($0.journal.position, placed.end) : nil
+          }
+        }, in: place.journal, fileSystem)
+    } catch {
+      // The records after the last successful sync may not be on disk.
+      journal.rollsNext.store(true, ordering: .relaxed)
+      journal.sync.needsRenewal.store(true, ordering: .sequentiallyConsistent)
+      tree.staging.noteUnclean()
+      throw StoreError(error, path: journal.path(of: placed.segment.number))
+    }
+  }
+}
+
+/// The end of a record that was appended.
+struct AppendedPlace {
+  let segment: Segment
+  let end: Int64
+}
