@@ -54,9 +54,9 @@ struct ConformanceTableTests {
     let rows = try rows()
     #expect(rows.count > 100)
     var missing: [String] = []
+    var suite = ""
     for row in rows {
       #expect(row.allSatisfy { !$0.isEmpty }, "\(row)")
-      var suite = ""
       for reference in row[1].components(separatedBy: "; ") {
         var sentence = reference
         if let prefix = reference.prefixMatch(of: #/(\w+Tests): /#) {
