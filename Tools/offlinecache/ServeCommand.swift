@@ -35,8 +35,9 @@ enum ServeCommand {
   static let setCookie = Option(
     "set-cookie", ValueKind<CacheRules.SetCookie>.choice, default: .drop,
     help:
-      "With --shared: drop never stores Set-Cookie, and serves no stale answer to a request with "
-      + "Cookie or Authorization; keep follows the letter of RFC 9111")
+      "With --shared: drop never stores Set-Cookie, and serves a stale answer to a request with "
+      + "Cookie or Authorization only if the answer itself allows it; keep follows RFC 9111 to "
+      + "the letter")
   private static let isPrivate = Flag("private", help: "Cache for one user; this is the default")
   static let offline = Flag(
     "offline",
