@@ -110,28 +110,6 @@ import Testing
     #expect(heads.prefix(2).allSatisfy { $0.hasPrefix("HTTP/1.1 103 Early Hints\r\nLink: </") })
     #expect(heads.last == "ok")
   }
-
-  @Test func `is reached by https, also at the usual port`() throws {
-    let names = try #require(
-      ServedNames(
-        ListenAddress(host: "127.0.0.1", port: 443), isLoopback: true, hosts: [], scheme: .https))
-    #expect(names.contains(Array("localhost".utf8)))
-    #expect(names.contains(Array("127.0.0.1:443".utf8)))
-    #expect(!names.contains(Array("localhost:80".utf8)))
-    #expect(!names.contains(Array("evil.test".utf8)))
-    #expect(names.base == "https://127.0.0.1:443/")
-  }
-
-  @Test func `tells the origin so`() {
-    let forwarding = ClientForwarding(trustsClients: false, scheme: .https)
-    let request = forwarding.request(
-      HTTPRequest(method: .get, url: try! NormalizedURL("http://origin.test/")),
-      from: "192.0.2.7", for: "a.test")
-    #expect(request.fields.first(named: "X-Forwarded-Proto")?.text == "https")
-    #expect(
-      request.fields.first(named: "Forwarded")?.text == "for=192.0.2.7;host=\"a.test\";proto=https")
-    #expect(forwarding.address(for: "a.test", request.fields) == "https://a.test")
-  }
 }
 
 /// A certificate for the name localhost, which nobody trusts.

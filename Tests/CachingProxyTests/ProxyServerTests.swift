@@ -228,35 +228,4 @@ import Testing
     #expect(record.status == 400)
     #expect(record.method == "PUT")
   }
-
-  @Test func `that finds its address in use says so`() async throws {
-    try await withServer(ScriptedBackend()) { port, _ in
-      let address = ListenAddress(host: "127.0.0.1", port: port)
-      let second = ProxyServer(
-        backend: ScriptedBackend(), options: ProxyOptions(listen: address), pages: nil,
-        observers: [], clock: FixedClock())
-      let error = #expect(throws: ProxyError.self) { try second.start() }
-      #expect(error == ProxyError(.addressInUse, subject: address.description))
-    }
-  }
-
-  @Test(arguments: ["::1", "127.0.0.1"] + localNames)
-  func `listens at the given address`(host: String) async throws {
-    let server = ProxyServer(
-      backend: ScriptedBackend(), options: ProxyOptions(listen: ListenAddress(host: host, port: 0)),
-      pages: nil, observers: [], clock: FixedClock())
-    let address = try server.start()
-    #expect(address.host == host)
-    #expect(address.port > 0)
-    await server.stop(grace: .zero)
-  }
-
-  @Test func `does not listen at addresses of others`() {
-    let address = ListenAddress(host: "192.0.2.1", port: 0)
-    let server = ProxyServer(
-      backend: ScriptedBackend(), options: ProxyOptions(listen: address), pages: nil, observers: [],
-      clock: FixedClock())
-    let error = #expect(throws: ProxyError.self) { try server.start() }
-    #expect(error == ProxyError(.addressNotAvailable, subject: "192.0.2.1:0"))
-  }
 }

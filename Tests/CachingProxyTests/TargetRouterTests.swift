@@ -89,14 +89,6 @@ private func head(_ target: String, host: String, method: String = "GET") throws
     }
   }
 
-  @Test func `beyond loopback serves every name unless some are given`() {
-    let address = ListenAddress(host: "0.0.0.0", port: 80)
-    #expect(ServedNames(address, isLoopback: false, hosts: []) == nil)
-    let names = ServedNames(address, isLoopback: false, hosts: ["site.test"])
-    #expect(names?.contains(Array("site.test".utf8)) == true)
-    #expect(names?.contains(Array("evil.test".utf8)) == false)
-  }
-
   @Test(arguments: [
     ("http://a.test", "http://a.test/"), ("http://A.test:80/b?c", "http://a.test/b?c"),
     ("http://user:pw@a.test/", "http://a.test/"), ("http://[::1]:81/", "http://[::1]:81/"),

@@ -78,35 +78,6 @@ import Testing
     }
   }
 
-  @Test func `beyond loopback private addresses need an option`() {
-    let rules = TunnelRules(
-      ports: [443], ownPort: 8080, allowsPrivate: false, isOffline: false,
-      identity: ProxyIdentity())
-    let open = TunnelRules(
-      ports: [443], ownPort: 8080, allowsPrivate: true, isOffline: false,
-      identity: ProxyIdentity())
-    for text in ["127.0.0.1", "10.1.2.3", "::1", "::ffff:192.168.0.1", "fe80::1"] {
-      let address = IPAddress(text)!
-      #expect(!rules.allows(address, 443))
-      #expect(open.allows(address, 443))
-    }
-    #expect(rules.allows(IPAddress("93.184.216.34")!, 443))
-    #expect(!open.allows(IPAddress("127.0.0.1")!, 8080))
-  }
-
-  @Test(arguments: [(false, 504), (true, 403)])
-  func `offline, another port is advised only if it would be intercepted`(
-    intercepts: Bool, status: Int
-  ) throws {
-    let rules = TunnelRules(
-      ports: [443], ownPort: 8080, allowsPrivate: true, isOffline: true,
-      identity: ProxyIdentity(), intercepts: intercepts)
-    let text = "CONNECT a.test:8443 HTTP/1.1\r\nHost: a.test:8443\r\n\r\n"
-    let head = try ConnectHead(Array(text.utf8))
-    let refusal = #expect(throws: RequestRefusal.self) { try rules.check(head) }
-    #expect(refusal?.status == status)
-  }
-
   @Test func `other requests come to the library as they were sent`() async throws {
     let echo = try TalkingServer.echo()
     try await withTunnels(to: echo.port) { port, _ in

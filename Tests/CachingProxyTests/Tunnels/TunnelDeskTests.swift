@@ -6,7 +6,7 @@ import Testing
 
 @testable import CachingProxy
 
-@Suite("A tunnel", .timeLimit(.minutes(3))) struct TunnelTests {
+@Suite("A tunnel", .timeLimit(.minutes(3))) struct TunnelDeskTests {
   @Test func `passes bytes in both directions, and is recorded`() async throws {
     let echo = try TalkingServer.echo()
     let recorder = Recorder()

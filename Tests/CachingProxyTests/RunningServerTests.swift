@@ -4,7 +4,7 @@ import Testing
 
 @testable import CachingProxy
 
-@Suite("A server that stops") struct StopTests {
+@Suite("A server that stops") struct RunningServerTests {
   /// Answers when the gate opens, and tells when it was asked.
   private struct Gated {
     let backend: ScriptedBackend

@@ -5,7 +5,7 @@ import Testing
 
 @testable import CachingProxy
 
-@Suite("The end of a connection", .timeLimit(.minutes(5))) struct ConnectionEndTests {
+@Suite("The end of a connection", .timeLimit(.minutes(5))) struct ClientConnectionTests {
   /// Runs a server whose connections are all on one thread.
   private func withOneThread<Result: Sendable>(
     _ backend: some ProxyBackend, _ body: @escaping @Sendable (UInt16) throws -> Result

@@ -8,7 +8,7 @@ import Testing
 
 @testable import CachingProxy
 
-@Suite("A request for another protocol", .timeLimit(.minutes(3))) struct UpgradeTests {
+@Suite("A request for another protocol", .timeLimit(.minutes(3))) struct ExchangeUpgradeTests {
   private func request(_ port: UInt16, _ name: String = "websocket", more: String = "") -> String {
     "GET /a HTTP/1.1\r\nHost: localhost:\(port)\r\nConnection: keep-alive, Upgrade\r\n"
       + "Upgrade: \(name)\r\n\(more)\r\n"

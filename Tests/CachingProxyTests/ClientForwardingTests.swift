@@ -4,75 +4,12 @@ import Testing
 
 @testable import CachingProxy
 
-/// Answers every request alike, and keeps what it was asked.
-private final class Asked: Sendable {
-  private let requests = Mutex<[HTTPRequest]>([])
-  let answer: ProxyAnswer
-
-  init(_ answer: ProxyAnswer = .text("ok")) { self.answer = answer }
-
-  var all: [HTTPRequest] { requests.withLock { $0 } }
-
-  var backend: ScriptedBackend {
-    ScriptedBackend(answering: { request, _, _ in
-      self.requests.withLock { $0.append(request) }
-      return self.answer
-    })
-  }
-}
-
 private func forwarding(_ request: HTTPRequest?) -> [String] {
   (request?.fields ?? []).map(\.description).filter { $0.lowercased().contains("forwarded") }
     .sorted()
 }
 
-/// Names and addresses to listen at, and whether others can connect to them.
-private let listenHosts: [(String, Bool)] =
-  localNames.map { ($0, false) } + [
-    ("127.0.0.1", false), ("::1", false), ("2130706433", false), ("127.1", false),
-    ("::ffff:127.0.0.1", false), ("0.0.0.0", true), ("::", true), ("0", true),
-  ]
-
-@Suite("A reverse proxy", .timeLimit(.minutes(5))) struct ReverseTests {
-  @Test(arguments: ["/", "/.offlinecache/", "/.offlinecache/status"])
-  func `on loopback gives nothing to a name that is not its own`(target: String) async throws {
-    let asked = Asked()
-    try await withServer(asked.backend, hosts: []) { port, _ in
-      for host in ["evil.example:\(port)", "evil.example", "127.0.0.1", "localhost:1"] {
-        let reading = try await exchange(
-          port, "GET \(target) HTTP/1.1\r\nHost: \(host)\r\n\r\n", untilClosed: true)
-        #expect(reading.status == 421)
-        #expect(reading.body.contains("http://127.0.0.1:\(port)/"))
-        #expect(reading.body.contains("--host"))
-      }
-      #expect(asked.all.isEmpty)
-      for host in ["127.0.0.1:\(port)", "LOCALHOST:\(port)", "[::1]:\(port)", "127.1.2.3:\(port)"] {
-        let reading = try await exchange(port, "GET / HTTP/1.1\r\nHost: \(host)\r\n\r\n")
-        #expect(reading.status == 200)
-      }
-      // A browser always says which host it asks for.
-      let old = try await exchange(port, "GET / HTTP/1.0\r\n\r\n", untilClosed: true)
-      #expect(old.status == 200)
-      let page = try await exchange(
-        port, "GET /.offlinecache/ HTTP/1.1\r\nHost: localhost:\(port)\r\n\r\n")
-      #expect(page.status == 404)
-    }
-  }
-
-  @Test(arguments: listenHosts)
-  func `knows by the address that is bound who can connect`(host: String, isOpen: Bool) async throws
-  {
-    let server = ProxyServer(
-      backend: ScriptedBackend(),
-      options: ProxyOptions(
-        listen: ListenAddress(host: host, port: 0), origin: try NormalizedURL("http://o.test/")),
-      pages: nil, observers: [], clock: FixedClock())
-    #expect(!server.isOpenToOthers)
-    _ = try server.start()
-    #expect(server.isOpenToOthers == isOpen)
-    await server.stop(grace: .zero)
-  }
-
+@Suite("A reverse proxy before its origin", .timeLimit(.minutes(5))) struct ClientForwardingTests {
   @Test func `tells the origin which client asked, and drops what clients say of that`()
     async throws
   {
@@ -179,5 +116,16 @@ private let listenHosts: [(String, Bool)] =
       #expect(reading.field("Location") == "http://a.test/b")
     }
     #expect(forwarding(asked.all.first) == ["X-Forwarded-For: 1.2.3.4"])
+  }
+
+  @Test func `tells the origin so`() {
+    let forwarding = ClientForwarding(trustsClients: false, scheme: .https)
+    let request = forwarding.request(
+      HTTPRequest(method: .get, url: try! NormalizedURL("http://origin.test/")),
+      from: "192.0.2.7", for: "a.test")
+    #expect(request.fields.first(named: "X-Forwarded-Proto")?.text == "https")
+    #expect(
+      request.fields.first(named: "Forwarded")?.text == "for=192.0.2.7;host=\"a.test\";proto=https")
+    #expect(forwarding.address(for: "a.test", request.fields) == "https://a.test")
   }
 }

@@ -7,7 +7,7 @@ import Testing
 @testable import CachingProxy
 
 /// The numbers of a second tier on the status pages.
-@Suite struct StatusRemoteTests {
+@Suite struct StatusPageRemoteTests {
   @Test func `Without a tier the page has none, and the report says null`() throws {
     let tested = try StatusUnderTest()
     #expect(try tested.report()["remote"] is NSNull)
