@@ -8,7 +8,7 @@ import Testing
 @testable import CacheClient
 
 /// The SHA-256 of bodies, which is computed once, where a tier is configured.
-struct RemoteDigestTests {
+struct RemoteOffersTests {
   private func kept(_ machine: ClientSandbox, _ path: String = "/a") -> [UInt8]? {
     machine.store.info(for: machine.client.key(of: request(path)))?.metadata.bodySHA256
   }
@@ -71,5 +71,28 @@ struct RemoteDigestTests {
     _ = try await writer.data(for: request())
     await writer.waitForBackground()
     #expect(origin.requests.count == 2 && kept(machine.sandbox) == digest)
+  }
+
+  @Test("stored responses can be offered later, except those that must not be shared")
+  func pushing() async throws {
+    let origin = ScriptedTransport { request in
+      let fields: HTTPFields =
+        request.url.target == "/c" ? [HTTPField("Cache-Control", "private, max-age=9")] : fresh()
+      return .success(ScriptedTransport.Answer("x", fields: fields))
+    }
+    let server = MemoryServer()
+    let plain = try TierMachine(origin, server, mode: .read)
+    for path in ["/a", "/b", "/c"] { try await plain.fetch(request(path)) }
+    var options = ClientOptions()
+    options.remote = RemoteCache(
+      options: try RemoteCacheOptions(
+        servers: plain.tier.options.servers, secret: Array("0123456789abcdef".utf8)),
+      transport: server)
+    let client = CachingClient(
+      store: plain.sandbox.store, transport: origin, options: options, clock: plain.sandbox.clock)
+    let result = try await client.offerStored(prefix: "GET http://example.com/")
+    #expect(result == (2, 1))
+    let other = try TierMachine(origin, server)
+    #expect(try await other.fetch(request("/b")).status.contains("remote-hit"))
   }
 }

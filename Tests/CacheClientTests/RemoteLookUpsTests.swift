@@ -7,7 +7,7 @@ import Testing
 @testable import CacheClient
 
 /// `HEAD` and range requests beside a tier: the answers are those of a machine without one.
-struct RemotePartTests {
+struct RemoteLookUpsTests {
   private static let body = content(5_000)
 
   /// An origin that knows `HEAD` and ranges.

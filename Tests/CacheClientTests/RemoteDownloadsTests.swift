@@ -9,7 +9,7 @@ import Testing
 
 /// Downloads that share a tier, although they bypass the store.
 @Suite(.timeLimit(.minutes(5)))
-struct RemoteDownloadTests {
+struct RemoteDownloadsTests {
   private func tier(_ server: MemoryServer) throws -> RemoteCache {
     RemoteCache(
       options: try RemoteCacheOptions(

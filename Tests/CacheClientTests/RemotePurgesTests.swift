@@ -1,0 +1,183 @@
+import CLibrary
+import CacheStore
+import CacheSystem
+import ClientTesting
+import HTTPCaching
+import HTTPSemantics
+import HTTPTransports
+import RemoteTier
+import SimulatedFiles
+import Testing
+
+@testable import CacheClient
+
+/// A clock that is ten minutes ahead.
+private struct LaterClock: WallClock {
+  func now() -> Int64 { SystemClock().now() + 600_000_000_000 }
+}
+
+/// Purges of a tier, and the stores of its machines.
+@Suite(.timeLimit(.minutes(5)))
+struct RemotePurgesTests {
+  private func answer(_ body: [UInt8], _ fields: HTTPFields = fresh()) -> ScriptedTransport.Answer {
+    ScriptedTransport.Answer(body.isEmpty ? [] : [body], fields: fields)
+  }
+  @Test("purges remove what other machines have stored, also one that was away")
+  func purges() async throws {
+    let origin = ScriptedTransport(answer([1]))
+    let server = MemoryServer()
+    let (one, two) = (try TierMachine(origin, server), try TierMachine(origin, server))
+    for path in ["/a", "/b"] {
+      try await one.fetch(request(path))
+      try await two.fetch(request(path))
+    }
+    // Another machine purges, and a third one begins with the store of the second.
+    let third = RemoteCache(options: two.tier.options, transport: server)
+    try await third.purge(.key(one.client.key(of: request("/a"))))
+    var options = ClientOptions()
+    options.remote = RemoteCache(options: two.tier.options, transport: server)
+    let late = CachingClient(
+      store: two.sandbox.store, transport: origin, options: options, clock: two.sandbox.clock)
+    try await options.remote?.refreshPurges()
+    #expect(two.sandbox.store.info(for: late.key(of: request("/a"))) == nil)
+    #expect(two.sandbox.store.info(for: late.key(of: request("/b"))) != nil)
+    // A purge is applied once.
+    _ = try await late.data(for: request("/a"))
+    await late.waitForBackground()
+    options.remote = RemoteCache(options: two.tier.options, transport: server)
+    let later = CachingClient(
+      store: two.sandbox.store, transport: origin, options: options, clock: two.sandbox.clock)
+    try await options.remote?.refreshPurges()
+    #expect(two.sandbox.store.info(for: later.key(of: request("/a"))) != nil)
+  }
+
+  @Test("purges are applied although the store has used another tier since")
+  func otherTier() async throws {
+    let origin = ScriptedTransport(answer([1]))
+    let (server, otherServer) = (MemoryServer(), MemoryServer())
+    // Its client reads another list: it goes on to follow it.
+    let one = try TierMachine(origin, MemoryServer())
+    try await one.fetch(request())
+    let key = one.client.key(of: request())
+    try await RemoteCache(options: one.tier.options, transport: server).purge(.key(key))
+    let other = try TierMachine(origin, otherServer, base: "http://other.test/")
+    try await other.tier.purge(.key("GET http://a.test/else"))
+    for (tier, server) in [(other.tier, otherServer), (one.tier, server)] {
+      #expect(one.sandbox.store.info(for: key) != nil)
+      var options = ClientOptions()
+      options.remote = RemoteCache(options: tier.options, transport: server)
+      let client = CachingClient(
+        store: one.sandbox.store, transport: origin, options: options, clock: one.sandbox.clock)
+      try await options.remote?.refreshPurges()
+      await client.waitForBackground()
+    }
+    #expect(one.sandbox.store.info(for: key) == nil)
+  }
+
+  @Test("a purge of servers that are new to a store leaves what was stored later")
+  func newServers() async throws {
+    let origin = ScriptedTransport(answer([1]))
+    let server = MemoryServer()
+    let one = try TierMachine(origin, MemoryServer(), store: Options(clock: LaterClock()))
+    let other = try TierMachine(origin, server, base: "http://other.test/")
+    try await other.tier.purge(.everything)
+    try await one.fetch(request())
+    var options = ClientOptions()
+    options.remote = RemoteCache(options: other.tier.options, transport: server)
+    let client = CachingClient(
+      store: one.sandbox.store, transport: origin, options: options, clock: one.sandbox.clock)
+    try await options.remote?.refreshPurges()
+    await client.waitForBackground()
+    #expect(one.sandbox.store.info(for: one.client.key(of: request())) != nil)
+  }
+
+  @Test("a purge that failed is applied again")
+  func failedPurge() async throws {
+    let origin = ScriptedTransport(answer([1]))
+    let server = MemoryServer()
+    let files = FaultyFiles()
+    let (one, two) = (
+      try TierMachine(origin, server),
+      try TierMachine(origin, server, store: Options(fileSystem: files))
+    )
+    try await two.fetch(request())
+    let key = two.client.key(of: request())
+    try await one.tier.purge(.key(key))
+    files.faults.set { $0.isChange ? SystemError(EIO) : nil }
+    try await two.tier.refreshPurges()
+    #expect(two.sandbox.store.info(for: key) != nil)
+    files.faults.set(nil)
+    await two.client.remotePurges?.applyKnown()
+    #expect(two.sandbox.store.info(for: key) == nil)
+  }
+
+  @Test("purges that overlap with the first ones hide none of them from the store")
+  func overlappingPurges() async throws {
+    let origin = ScriptedTransport(answer([1]))
+    let server = MemoryServer()
+    let one = try TierMachine(origin, server)
+    // The store has applied a purge of this tier, so from now on only newer ones are applied.
+    try await one.tier.purge(.key("GET http://a.test/else"))
+    try await one.fetch(request("/a"))
+    let key = one.client.key(of: request("/a"))
+    let older = one.tier.purgeList
+    var first = older
+    first.add(.key(key), number: older.newest + 1)
+    var second = first
+    second.add(.tag("t"), number: older.newest + 2)
+    // Those of two servers are read at the same time when a process starts. The later ones overtake.
+    server.setFault { _ in .failure(.timeout) }
+    let late = try one.again(server, mode: .read)
+    let purges = try #require(late.remotePurges)
+    await purges.apply(second)
+    await purges.apply(first)
+    #expect(one.sandbox.store.info(for: key) == nil)
+  }
+
+  @Test("a purge that only one of two servers has is applied although newer ones were")
+  func purgeOfOneServer() async throws {
+    let origin = ScriptedTransport(answer([1]))
+    let (server, other) = (MemoryServer(), MemoryServer())
+    let one = try TierMachine(origin, server)
+    try await one.fetch(request())
+    let key = one.client.key(of: request())
+    // A process that reads one server has applied a purge with a higher number than that of the other.
+    try await RemoteCache(options: one.tier.options, transport: other).purge(.key(key))
+    try await one.tier.purge(.key(one.client.key(of: request("/else"))))
+    #expect(one.sandbox.store.info(for: key) != nil)
+    // The next process reads the other one.
+    let late = try one.again(other, mode: .read)
+    try await late.options.remote?.refreshPurges()
+    #expect(one.sandbox.store.info(for: key) == nil)
+    // It is applied once, and that of the first server is not applied again either.
+    let again = [request(), request("/else")]
+    for request in again {
+      _ = try late.store([2], HTTPResponseHead(status: 200, fields: fresh()), for: request)
+    }
+    for server in [server, other] {
+      let client = try one.again(server, mode: .read)
+      try await client.options.remote?.refreshPurges()
+      for request in again {
+        #expect(one.sandbox.store.info(for: client.key(of: request)) != nil)
+      }
+    }
+  }
+
+  @Test("a purge that another process has applied is applied to what this one has stored since")
+  func purgeOfAnotherProcess() async throws {
+    let origin = ScriptedTransport(answer([1]))
+    let (server, other) = (MemoryServer(), MemoryServer())
+    let one = try TierMachine(origin, server)
+    let key = one.client.key(of: request())
+    // It runs before there are purges, and reads none by itself.
+    other.setFault { _ in .failure(.timeout) }
+    let late = try one.again(other, mode: .read)
+    let purges = try #require(late.remotePurges)
+    await purges.applyKnown()
+    try await one.tier.purge(.key(key))
+    // It was requested before the purge.
+    _ = try late.store([2], HTTPResponseHead(status: 200, fields: fresh()), for: request())
+    await purges.apply(one.tier.purgeList)
+    #expect(one.sandbox.store.info(for: key) == nil)
+  }
+}
