@@ -27,7 +27,7 @@ private struct HangingServer: HTTPTransport {
 }
 
 @Suite(.timeLimit(.minutes(5)))
-struct PurgeTests {
+struct PurgeFollowerTests {
   private let key: ByteString = "GET http://a.test/x"
 
   @Test(
