@@ -104,41 +104,6 @@ struct DownloadReuseTests {
     #expect(server.ranges.last == "bytes=65536-")
   }
 
-  @Test func `a folder tells what is there, what is unfinished, and what has expired`() async throws
-  {
-    let downloader = sandbox.downloader(server)
-    var old = sandbox.asked("old")
-    old.expiry = DownloadExpiry(after: 10)
-    _ = try await downloader.download(old)
-    _ = try await downloader.download(sandbox.asked("kept"))
-    server.fail(.init(cut: 65_536))
-    _ = await sandbox.failure(downloader, sandbox.asked("begun", url: "/b?c=d"))
-    let found = try await downloader.downloads(in: sandbox.folder)
-    #expect(found.map(\.path) == ["begun", "kept", "old"].map { sandbox.path($0) })
-    #expect(found.map(\.isFinished) == [false, true, true])
-    #expect(found.map(\.received) == [65_536, 100_000, 100_000])
-    #expect(found[0].record.url == "http://example.com/b?c=d")
-    sandbox.clock.advance(bySeconds: 10)
-    #expect(try await downloader.removeExpired(in: sandbox.folder) == [sandbox.path("old")])
-    #expect(try await downloader.removeExpired(in: sandbox.folder) == [])
-    try await downloader.forget(sandbox.path("begun"))
-    try await downloader.forget(sandbox.path("kept"))
-    #expect(sandbox.names == ["kept"])
-    await #expect(throws: DownloadError.self) {
-      try await downloader.downloads(in: sandbox.path("nothing"))
-    }
-  }
-
-  @Test func `records of files that are gone are removed`() async throws {
-    let downloader = sandbox.downloader(server)
-    _ = try await downloader.download(sandbox.asked())
-    try FileManager.default.removeItem(atPath: sandbox.path())
-    try Data("garbage".utf8).write(
-      to: URL(fileURLWithPath: sandbox.path(".offlinecache-0123.json")))
-    #expect(try await downloader.downloads(in: sandbox.folder) == [])
-    #expect(sandbox.names.count == 1)
-  }
-
   @Test func `an interrupted download keeps the expiry that it was begun with`() async throws {
     let minute = DownloadExpiry(after: 60, isSliding: true)
     for (second, seconds) in [(nil, 60), (DownloadExpiry(after: 600), 600)] {

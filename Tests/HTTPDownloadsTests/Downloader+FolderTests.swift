@@ -1,0 +1,86 @@
+import CacheFormat
+import CacheSystem
+import ClientTesting
+import Foundation
+import HTTPSemantics
+import Testing
+
+@testable import HTTPDownloads
+
+@Suite(.timeLimit(.minutes(2)))
+struct DownloaderFolderTests {
+  private let sandbox = DownloadSandbox()
+  private let server = FileServer(content(100_000))
+  @Test func `a folder tells what is there, what is unfinished, and what has expired`() async throws
+  {
+    let downloader = sandbox.downloader(server)
+    var old = sandbox.asked("old")
+    old.expiry = DownloadExpiry(after: 10)
+    _ = try await downloader.download(old)
+    _ = try await downloader.download(sandbox.asked("kept"))
+    server.fail(.init(cut: 65_536))
+    _ = await sandbox.failure(downloader, sandbox.asked("begun", url: "/b?c=d"))
+    let found = try await downloader.downloads(in: sandbox.folder)
+    #expect(found.map(\.path) == ["begun", "kept", "old"].map { sandbox.path($0) })
+    #expect(found.map(\.isFinished) == [false, true, true])
+    #expect(found.map(\.received) == [65_536, 100_000, 100_000])
+    #expect(found[0].record.url == "http://example.com/b?c=d")
+    sandbox.clock.advance(bySeconds: 10)
+    #expect(try await downloader.removeExpired(in: sandbox.folder) == [sandbox.path("old")])
+    #expect(try await downloader.removeExpired(in: sandbox.folder) == [])
+    try await downloader.forget(sandbox.path("begun"))
+    try await downloader.forget(sandbox.path("kept"))
+    #expect(sandbox.names == ["kept"])
+    await #expect(throws: DownloadError.self) {
+      try await downloader.downloads(in: sandbox.path("nothing"))
+    }
+  }
+
+  @Test func `records of files that are gone are removed`() async throws {
+    let downloader = sandbox.downloader(server)
+    _ = try await downloader.download(sandbox.asked())
+    try FileManager.default.removeItem(atPath: sandbox.path())
+    try Data("garbage".utf8).write(
+      to: URL(fileURLWithPath: sandbox.path(".offlinecache-0123.json")))
+    #expect(try await downloader.downloads(in: sandbox.folder) == [])
+    #expect(sandbox.names.count == 1)
+  }
+
+  @Test(arguments: ["../x", "/x", "a/x", "..", ""])
+  func `no record leads out of its folder`(file: String) async throws {
+    // The folder above has a download with just the names that the record leads to.
+    server.fail(.init(cut: 65_536), .init())
+    _ = await sandbox.failure(sandbox.downloader(server), sandbox.asked("x"))
+    let names = try FileManager.default.contentsOfDirectory(atPath: sandbox.folder)
+    let inner = sandbox.path("inner")
+    try FileManager.default.createDirectory(atPath: inner, withIntermediateDirectories: false)
+    let place = try DownloadPlace(sandbox.path("x"), RealFileSystem())
+    var record = try #require(place.record(.unfinished))
+    record.file = ByteString(file)
+    for name in names {
+      try Data(record.encoded()).write(to: URL(fileURLWithPath: "\(inner)/\(name)"))
+    }
+    let downloader = sandbox.downloader(server)
+    #expect(try await downloader.downloads(in: inner) == [])
+    #expect(try await downloader.removeExpired(in: inner) == [])
+    #expect(
+      try FileManager.default.contentsOfDirectory(atPath: sandbox.folder).sorted()
+        == (names + ["inner"]).sorted())
+  }
+
+  @Test func `what is not removed is not told as removed`() async throws {
+    var request = sandbox.asked()
+    request.expiry = DownloadExpiry(after: 0)
+    let downloader = sandbox.downloader(server)
+    _ = try await downloader.download(request)
+    request.reuse = .never
+    let gate = Gate()
+    server.fail(.init(gate: gate))
+    let other = sandbox.downloader(server).start(request)
+    await eventually { other.progress.received > 0 }
+    #expect(try await downloader.removeExpired(in: sandbox.folder) == [])
+    gate.open()
+    _ = try await other.value()
+    #expect(sandbox.bytes() == content(100_000))
+  }
+}

@@ -1,0 +1,121 @@
+import CacheSystem
+import ClientTesting
+import Foundation
+import HTTPSemantics
+import SimulatedFiles
+import Testing
+
+@testable import HTTPDownloads
+
+@Suite(.timeLimit(.minutes(2)))
+struct PartFileTests {
+  private let sandbox = DownloadSandbox()
+  private let big = content(1_000_000)
+  private let server = FileServer(content(1_000_000))
+  @Test func `bytes that could not be synced are loaded again`() async throws {
+    let disk = FaultyFiles()
+    var options = DownloaderOptions(maximumRetries: 0)
+    options.isDurable = true
+    let downloader = Downloader(server, options, sandbox.clock, disk)
+    disk.faults.set { $0.kind == .synchronize ? .inputOutput : nil }
+    #expect(await sandbox.failure(downloader, sandbox.asked()) != nil)
+    #expect(sandbox.bytes() == nil)
+    disk.faults.set(nil)
+    let file = try await downloader.download(sandbox.asked())
+    #expect(file.receivedBytes == 1_000_000)
+    #expect(sandbox.bytes() == big)
+  }
+
+  @Test func `a part that was closed is free, whoever still knows it`() throws {
+    let place = try DownloadPlace(sandbox.path(), RealFileSystem())
+    let first = try #require(try PartFile.open(place))
+    #expect(try PartFile.open(place) == nil)
+    first.close()
+    #expect(try PartFile.open(place) != nil)
+    withExtendedLifetime(first) {}
+  }
+
+  @Test func `the end of one takes nothing from the next`() async throws {
+    // The next one has what belongs to it already when the first one goes.
+    let place = try DownloadPlace(sandbox.path(), RealFileSystem())
+    let first = try #require(try PartFile.open(place))
+    try FileManager.default.moveItem(
+      atPath: sandbox.hidden(".part"), toPath: sandbox.path("moved"))
+    let next = try PartFile.open(place)
+    #expect(next != nil)
+    first.remove()
+    #expect(sandbox.names == [".part", ".sums", "moved"])
+  }
+
+  @Test(arguments: [".part", ".sums"])
+  func `a second name of a hidden file keeps its bytes`(suffix: String) async throws {
+    server.fail(.init(cut: 300_000))
+    _ = await sandbox.failure(sandbox.downloader(server), sandbox.asked())
+    let copy = sandbox.path("backup")
+    try FileManager.default.linkItem(atPath: sandbox.hidden(suffix), toPath: copy)
+    let before = FileManager.default.contents(atPath: copy)
+    _ = try await sandbox.downloader(server).download(sandbox.asked())
+    #expect(FileManager.default.contents(atPath: copy) == before)
+    #expect(sandbox.bytes() == big)
+  }
+
+  @Test(arguments: [[".part", ".sums"], [".part.json"]])
+  func `bytes of another answer have no sum`(suffixes: [String]) async throws {
+    // As power loss may leave it: the record of one answer, bytes and sums of another.
+    let other = content(1_000_000, seed: 2)
+    for (name, bytes) in [("a", big), ("b", other)] {
+      server.change(bytes, tag: "\"1\"")
+      server.fail(.init(cut: 600_000))
+      _ = await sandbox.failure(sandbox.downloader(server), sandbox.asked(name))
+    }
+    func hidden(_ name: String, _ suffix: String) throws -> String {
+      let part = try DownloadPlace(sandbox.path(name), RealFileSystem()).part
+      return sandbox.path(String(decoding: part.bytes, as: UTF8.self).dropLast(5) + suffix)
+    }
+    for suffix in suffixes {
+      try FileManager.default.removeItem(atPath: hidden("b", suffix))
+      try FileManager.default.moveItem(atPath: hidden("a", suffix), toPath: hidden("b", suffix))
+    }
+    let file = try await sandbox.downloader(server).download(sandbox.asked("b"))
+    #expect(sandbox.bytes("b") == other)
+    #expect(file.resumedBytes == 0)
+  }
+
+  @Test func `a cancelled look at a part leaves it as it is`() async throws {
+    server.fail(.init(cut: 600_000))
+    _ = await sandbox.failure(sandbox.downloader(server), sandbox.asked())
+    let place = try DownloadPlace(sandbox.path(), RealFileSystem())
+    let record = try #require(place.record(.unfinished))
+    let part = try #require(try PartFile.open(place))
+    #expect(try part.recover(for: record, nil, unless: { true }) == false)
+    #expect(try part.recover(for: record, nil, unless: { false }))
+    #expect(part.length == 600_000)
+  }
+
+  @Test func `a part that somebody changed is believed up to the change`() async throws {
+    let server = FileServer(big, faults: [.init(cut: 900_000)])
+    let downloader = sandbox.downloader(server)
+    _ = await sandbox.failure(downloader, sandbox.asked())
+    let part = try sandbox.hidden(".part")
+    let handle = try #require(FileHandle(forUpdatingAtPath: part))
+    try handle.seek(toOffset: 600_000)
+    try handle.write(contentsOf: [big[600_000] ^ 1])
+    try handle.close()
+    let file = try await downloader.download(sandbox.asked())
+    // Where blocks end depends on the time, too.
+    #expect(file.resumedBytes > 0 && file.resumedBytes <= 600_000)
+    #expect(sandbox.bytes() == big)
+  }
+
+  @Test(arguments: [".part", ".part.json", ".sums"])
+  func `without one of its files it begins again`(suffix: String) async throws {
+    let server = FileServer(big, faults: [.init(cut: 900_000)])
+    let downloader = sandbox.downloader(server)
+    _ = await sandbox.failure(downloader, sandbox.asked())
+    try FileManager.default.removeItem(atPath: sandbox.hidden(suffix))
+    let file = try await downloader.download(sandbox.asked())
+    #expect(file.resumedBytes == 0)
+    #expect(sandbox.bytes() == big)
+    #expect(sandbox.names == [".json", "file"])
+  }
+}
