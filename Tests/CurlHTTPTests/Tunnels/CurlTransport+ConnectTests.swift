@@ -7,7 +7,7 @@ import Testing
 
 @testable import CurlHTTP
 
-@Suite("Connections for tunnels", .timeLimit(.minutes(2))) struct ConnectTests {
+@Suite("Connections for tunnels", .timeLimit(.minutes(2))) struct CurlTransportConnectTests {
   private func target(
     _ host: String, _ port: UInt16,
     allows: @escaping @Sendable (IPAddress, UInt16) -> Bool = { _, _ in true }

@@ -9,7 +9,7 @@ import TransportTesting
 @testable import CurlHTTP
 
 /// The thread that runs libcurl is the one on which an interim answer is told.
-struct DrivingTests {
+struct TransferDriverTests {
   /// The numbers of the requests whose hints have been told.
   private let told = Monitor<Set<Int>>([])
 
