@@ -61,7 +61,8 @@ private let answers = [
   Answer(100000, prime, 0x6e5f_8082_ba98_06d4, "281ec9c23a6ed84e6e5f8082ba9806d4"),
 ]
 
-private func sampleBytes(_ length: Int) -> [UInt8] {
+/// Bytes that do not repeat soon.
+func sampleBytes(_ length: Int) -> [UInt8] {
   (0..<length).map { UInt8(truncatingIfNeeded: $0 * 31 + 7) }
 }
 
@@ -137,26 +138,5 @@ private func sampleBytes(_ length: Int) -> [UInt8] {
         #expect(hasher.digest() == Digest(high: whole.high, low: whole.low), "\(length) bytes")
       }
     }
-  }
-}
-
-@Suite struct DigestHasherTests {
-  @Test func `asking for the digest does not end the stream`() {
-    let bytes = sampleBytes(1000)
-    var hasher = DigestHasher()
-    hasher.update(Array(bytes[..<400]))
-    #expect(hasher.digest() == Digest(hashing: Array(bytes[..<400])))
-    hasher.update(Array(bytes[400...]))
-    #expect(hasher.digest() == Digest(hashing: bytes))
-  }
-
-  @Test func `a reset hasher has seen nothing`() {
-    var hasher = DigestHasher()
-    hasher.update(sampleBytes(300))
-    hasher.reset()
-    #expect(hasher.count == 0)
-    #expect(hasher.digest() == Digest(hashing: []))
-    hasher.update([])
-    #expect(hasher.digest() == Digest(hashing: []))
   }
 }

@@ -27,7 +27,7 @@ private func decodingError(_ bytes: [UInt8]) -> FormatError? {
   }
 }
 
-@Suite struct MetadataDamageTests {
+@Suite struct MetadataDocumentDecodingTests {
   @Test func `every flip of one bit is noticed`() {
     let bytes = Array(goldenMetadataText.utf8)
     for index in bytes.indices {
