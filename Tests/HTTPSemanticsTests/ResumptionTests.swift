@@ -118,13 +118,4 @@ struct ResumptionTests {
     let resumption = try #require(self.resumption(length: nil))
     #expect(resumption.judge(head) == .goOn(end: 300, completeLength: 300))
   }
-
-  @Test(arguments: [
-    ("120", Int64?.some(120)), ("Fri, 15 Jan 2027 08:00:30 GMT", 30),
-    ("Fri, 15 Jan 2027 07:00:00 GMT", 0), ("soon", nil), ("-1", nil), ("", nil),
-  ])
-  func `a server says when to come again`(value: String, seconds: Int64?) {
-    #expect(RetryAfter.seconds([HTTPField("Retry-After", value)], now: now) == seconds)
-    #expect(RetryAfter.seconds([], now: now) == nil)
-  }
 }
