@@ -231,58 +231,6 @@ struct OfflineCacheFetchTests {
         == ["gzip, deflate", "identity;q=1, *;q=0"])
   }
 
-  @Test func `a task that is over does not keep its handler`() async throws {
-    final class Owner: Sendable {
-      let task = Mutex<OfflineTask?>(nil)
-    }
-    let sandbox = try FaceSandbox()
-    for isCancelled in [false, true] {
-      var owner: Owner? = Owner()
-      weak let seen = owner
-      await withCheckedContinuation { continuation in
-        let task = sandbox.cache.dataTask(with: sandbox.request()) { [owner] _, _, _ in
-          _ = owner
-          continuation.resume()
-        }
-        owner?.task.withLock { $0 = task }
-        if isCancelled { task.cancel() } else { task.resume() }
-      }
-      owner = nil
-      // The handler itself is released when it has returned.
-      while seen != nil { await Task.yield() }
-    }
-  }
-
-  @Test func `bytes come at the reader's pace, and are stored when all are read`() async throws {
-    let body = String(repeating: "0123456789", count: 20_000)
-    let sandbox = try FaceSandbox { _ in fresh(body) }
-    let (bytes, response) = try await sandbox.cache.bytes(for: sandbox.request())
-    #expect(response.statusCode == 200)
-    var read: [UInt8] = []
-    for try await byte in bytes { read.append(byte) }
-    #expect(read == Array(body.utf8))
-    #expect(try await sandbox.cache.data(for: sandbox.request()).1.metadata?.source == .disk)
-    let (stored, _) = try await sandbox.cache.bytes(from: sandbox.origin.url("/a"))
-    read = []
-    for try await byte in stored { read.append(byte) }
-    #expect(read == Array(body.utf8))
-  }
-
-  @Test func `a body that is cut short is an error, whole or in bytes`() async throws {
-    let sandbox = try FaceSandbox { _ in
-      OriginAnswer("0123456789", fields: ["Cache-Control: max-age=9"]).cut(after: 5)
-    }
-    let error = await #expect(throws: URLError.self) {
-      try await sandbox.cache.data(for: sandbox.request())
-    }
-    #expect(error?.code == .networkConnectionLost)
-    let (bytes, _) = try await sandbox.cache.bytes(for: sandbox.request())
-    var count = 0
-    await #expect(throws: URLError.self) { for try await _ in bytes { count += 1 } }
-    #expect(count <= 5)
-    #expect(sandbox.cache.cachedResponse(for: sandbox.request()) == nil)
-  }
-
   @Test func `a server that says nothing runs into the request's own timeout`() async throws {
     let sandbox = try FaceSandbox { _ in .silence }
     var request = sandbox.request()
@@ -308,35 +256,6 @@ struct OfflineCacheFetchTests {
     }
     #expect(await early.value == "\(URLError.cancelled.rawValue)")
     #expect(sandbox.origin.requests.count == 1)
-  }
-
-  @Test func `completion handlers are called once, with an answer, an error or a cancellation`()
-    async throws
-  {
-    let sandbox = try FaceSandbox()
-    let good: (Data?, Int?, URLError?) = await withCheckedContinuation { continuation in
-      sandbox.cache.dataTask(with: sandbox.origin.url("/a")) { data, response, error in
-        continuation.resume(returning: (data, response?.statusCode, error))
-      }.resume()
-    }
-    #expect(good.0 == Data("hello".utf8))
-    #expect(good.1 == 200)
-    #expect(good.2 == nil)
-    let sent: Data? = await withCheckedContinuation { continuation in
-      sandbox.cache.uploadTask(with: sandbox.request("/up"), from: Data("x".utf8)) { data, _, _ in
-        continuation.resume(returning: data)
-      }.resume()
-    }
-    #expect(sent == Data("hello".utf8))
-    let cancelled: URLError? = await withCheckedContinuation { continuation in
-      let task = sandbox.cache.dataTask(with: sandbox.request()) { _, _, error in
-        continuation.resume(returning: error)
-      }
-      task.cancel()
-      task.resume()
-      task.cancel()
-    }
-    #expect(cancelled?.code == .cancelled)
   }
 
   @Test func `too long a body is an error that names the limit`() async throws {

@@ -4,7 +4,6 @@ import Foundation
 import HTTPCaching
 import HTTPSemantics
 import LoopbackOrigin
-import Synchronization
 import Testing
 
 @testable import OfflineCacheKit
@@ -167,83 +166,6 @@ struct OfflineCacheStoredTests {
       mayAnswer.signal()
       #expect(await task.value == "late")
       #expect(sandbox.cache.cachedResponse(for: sandbox.request()) == nil)
-    }
-  }
-
-  @Test func `capacity and size are told, kept and changed`() async throws {
-    let body = String(repeating: "x", count: 10_000)
-    let sandbox = try FaceSandbox(capacity: 10 << 20) { fresh($0.target + body) }
-    #expect(sandbox.cache.capacity == 10 << 20)
-    #expect(sandbox.cache.size.logical == 0)
-    for number in 0..<20 { _ = await text(sandbox.cache, sandbox.request("/\(number)")) }
-    #expect(sandbox.cache.size.logical == 20 * 10_000 + 10 * 2 + 10 * 3)
-    #expect(sandbox.cache.size.physical > sandbox.cache.size.logical)
-    try sandbox.cache.setCapacity(1 << 20)
-    #expect(sandbox.cache.capacity == 1 << 20)
-    #expect(throws: StoreError.self) { try sandbox.cache.setCapacity(0) }
-    let again = try OfflineCache(
-      capacity: 2 << 20, directory: sandbox.folder.appendingPathComponent("store"))
-    #expect(again.capacity == 2 << 20)
-    #expect(again.cachedResponse(for: sandbox.request("/7")) != nil)
-    try sandbox.cache.removeAll()
-    #expect(sandbox.cache.size.logical == 0)
-  }
-
-  @Test func `a cache that cannot be opened says where, what and why`() throws {
-    let sandbox = try FaceSandbox()
-    let file = sandbox.folder.appendingPathComponent("file")
-    try Data("x".utf8).write(to: file)
-    let noDirectory = #expect(throws: StoreError.self) {
-      try OfflineCache(capacity: 1 << 20, directory: file)
-    }
-    #expect(noDirectory?.code == .notADirectory)
-    for capacity in [0, -1, Int.min] {
-      let error = #expect(throws: StoreError.self) {
-        try OfflineCache(capacity: capacity, directory: file)
-      }
-      #expect(error?.code == .invalidLimits)
-    }
-    let noFile = #expect(throws: StoreError.self) {
-      try OfflineCache(capacity: 1 << 20, directory: sandbox.origin.url())
-    }
-    #expect(noFile?.code == .notADirectory)
-  }
-
-  @Test func `the delegate decides on stored responses, and hears of the size`() async throws {
-    let sandbox = try FaceSandbox { fresh($0.target) }
-    let delegate = Watcher()
-    sandbox.cache.delegate = delegate
-    var sizes = delegate.sizes.stream.makeAsyncIterator()
-    #expect(await text(sandbox.cache, sandbox.request("/a")) == "/a")
-    #expect(await text(sandbox.cache, sandbox.request("/private")) == "/private")
-    while let size = await sizes.next(), size.logical != "/a/private".utf8.count {}
-    #expect(sandbox.cache.cachedResponse(for: sandbox.request("/a")) != nil)
-    #expect(sandbox.cache.cachedResponse(for: sandbox.request("/private")) == nil)
-    #expect(await text(sandbox.cache, sandbox.request("/private")) == "/private")
-    #expect(sandbox.origin.requests.count == 3)
-    let asked = delegate.asked.withLock { $0 }
-    #expect(asked.contains("/a 200 max-age=1000"))
-    sandbox.cache.delegate = nil
-    #expect(await text(sandbox.cache, sandbox.request("/private")) == "/private")
-    #expect(sandbox.origin.requests.count == 3)
-  }
-
-  private final class Watcher: OfflineCacheDelegate {
-    let asked = Mutex<[String]>([])
-    let sizes = AsyncStream.makeStream(of: OfflineCache.Size.self)
-
-    func offlineCache(
-      _ cache: OfflineCache, shouldReturnCachedResponse response: HTTPURLResponse,
-      for request: URLRequest
-    ) -> Bool {
-      let path = request.url?.path ?? ""
-      let control = response.value(forHTTPHeaderField: "Cache-Control") ?? ""
-      asked.withLock { $0.append("\(path) \(response.statusCode) \(control)") }
-      return path != "/private"
-    }
-
-    func offlineCache(_ cache: OfflineCache, didChangeSize size: OfflineCache.Size) {
-      sizes.continuation.yield(size)
     }
   }
 

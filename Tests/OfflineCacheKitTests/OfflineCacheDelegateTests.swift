@@ -100,4 +100,42 @@ import Testing
     #expect(statistics.evictions >= 7)
     #expect(sandbox.cache.cachedResponse(for: sandbox.request("/11")) != nil)
   }
+
+  @Test func `the delegate decides on stored responses, and hears of the size`() async throws {
+    let sandbox = try FaceSandbox { fresh($0.target) }
+    let delegate = Watcher()
+    sandbox.cache.delegate = delegate
+    var sizes = delegate.sizes.stream.makeAsyncIterator()
+    #expect(await text(sandbox.cache, sandbox.request("/a")) == "/a")
+    #expect(await text(sandbox.cache, sandbox.request("/private")) == "/private")
+    while let size = await sizes.next(), size.logical != "/a/private".utf8.count {}
+    #expect(sandbox.cache.cachedResponse(for: sandbox.request("/a")) != nil)
+    #expect(sandbox.cache.cachedResponse(for: sandbox.request("/private")) == nil)
+    #expect(await text(sandbox.cache, sandbox.request("/private")) == "/private")
+    #expect(sandbox.origin.requests.count == 3)
+    let asked = delegate.asked.withLock { $0 }
+    #expect(asked.contains("/a 200 max-age=1000"))
+    sandbox.cache.delegate = nil
+    #expect(await text(sandbox.cache, sandbox.request("/private")) == "/private")
+    #expect(sandbox.origin.requests.count == 3)
+  }
+
+  private final class Watcher: OfflineCacheDelegate {
+    let asked = Mutex<[String]>([])
+    let sizes = AsyncStream.makeStream(of: OfflineCache.Size.self)
+
+    func offlineCache(
+      _ cache: OfflineCache, shouldReturnCachedResponse response: HTTPURLResponse,
+      for request: URLRequest
+    ) -> Bool {
+      let path = request.url?.path ?? ""
+      let control = response.value(forHTTPHeaderField: "Cache-Control") ?? ""
+      asked.withLock { $0.append("\(path) \(response.statusCode) \(control)") }
+      return path != "/private"
+    }
+
+    func offlineCache(_ cache: OfflineCache, didChangeSize size: OfflineCache.Size) {
+      sizes.continuation.yield(size)
+    }
+  }
 }

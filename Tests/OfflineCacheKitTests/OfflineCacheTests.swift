@@ -1,0 +1,52 @@
+import CacheStore
+import Foundation
+import LoopbackOrigin
+import Testing
+
+@testable import OfflineCacheKit
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+@Suite(.timeLimit(.minutes(5)))
+struct OfflineCacheTests {
+  @Test func `capacity and size are told, kept and changed`() async throws {
+    let body = String(repeating: "x", count: 10_000)
+    let sandbox = try FaceSandbox(capacity: 10 << 20) { fresh($0.target + body) }
+    #expect(sandbox.cache.capacity == 10 << 20)
+    #expect(sandbox.cache.size.logical == 0)
+    for number in 0..<20 { _ = await text(sandbox.cache, sandbox.request("/\(number)")) }
+    #expect(sandbox.cache.size.logical == 20 * 10_000 + 10 * 2 + 10 * 3)
+    #expect(sandbox.cache.size.physical > sandbox.cache.size.logical)
+    try sandbox.cache.setCapacity(1 << 20)
+    #expect(sandbox.cache.capacity == 1 << 20)
+    #expect(throws: StoreError.self) { try sandbox.cache.setCapacity(0) }
+    let again = try OfflineCache(
+      capacity: 2 << 20, directory: sandbox.folder.appendingPathComponent("store"))
+    #expect(again.capacity == 2 << 20)
+    #expect(again.cachedResponse(for: sandbox.request("/7")) != nil)
+    try sandbox.cache.removeAll()
+    #expect(sandbox.cache.size.logical == 0)
+  }
+
+  @Test func `a cache that cannot be opened says where, what and why`() throws {
+    let sandbox = try FaceSandbox()
+    let file = sandbox.folder.appendingPathComponent("file")
+    try Data("x".utf8).write(to: file)
+    let noDirectory = #expect(throws: StoreError.self) {
+      try OfflineCache(capacity: 1 << 20, directory: file)
+    }
+    #expect(noDirectory?.code == .notADirectory)
+    for capacity in [0, -1, Int.min] {
+      let error = #expect(throws: StoreError.self) {
+        try OfflineCache(capacity: capacity, directory: file)
+      }
+      #expect(error?.code == .invalidLimits)
+    }
+    let noFile = #expect(throws: StoreError.self) {
+      try OfflineCache(capacity: 1 << 20, directory: sandbox.origin.url())
+    }
+    #expect(noFile?.code == .notADirectory)
+  }
+}
