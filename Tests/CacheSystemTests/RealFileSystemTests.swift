@@ -99,18 +99,6 @@ import Testing
     #expect(lseek(file.raw, 0, SEEK_CUR) == 0)
   }
 
-  @Test func `a file of another length or kind is not read whole`() throws {
-    try folder.make("file", "12345")
-    let root = try folder.open()
-    #expect(
-      error { () throws(SystemError) in _ = try files.readFile("file", in: root, limit: 4) }
-        == .tooLarge)
-    try files.makeDirectory("directory", in: root.raw, mode: 0o700)
-    #expect(
-      error { () throws(SystemError) in _ = try files.readFile("directory", in: root, limit: 4) }
-        == .notAFile)
-  }
-
   @Test func `a status tells length, links, kind and mode`() throws {
     try folder.make("file", "12345")
     try folder.link("symbolic", to: "file")
@@ -281,32 +269,6 @@ import Testing
     #expect(seen == 0)
   }
 
-  @Test func `reading a file tells its status, also where it is too long or no file`() throws {
-    try folder.make("file", "12345")
-    let root = try folder.open()
-    try files.makeDirectory("directory", in: root.raw, mode: 0o700)
-    var status: FileStatus?
-    expect(try files.readFile("file", in: root, limit: 5, &status) == Array("12345".utf8))
-    #expect(status == (try files.status(at: "file", in: root.raw)))
-    status = nil
-    #expect(
-      error { () throws(SystemError) in
-        _ = try files.readFile("file", in: root, limit: 4, &status)
-      } == .tooLarge)
-    #expect(status?.length == 5)
-    #expect(
-      error { () throws(SystemError) in
-        _ = try files.readFile("directory", in: root, limit: 4, &status)
-      } == .notAFile)
-    #expect(status?.kind == .directory)
-    status = nil
-    #expect(
-      error { () throws(SystemError) in
-        _ = try files.readFile("none", in: root, limit: 4, &status)
-      } == .notFound)
-    #expect(status == nil)
-  }
-
   @Test func `a lock excludes another descriptor of the same process`() throws {
     try folder.make("lock")
     let root = try folder.open()
@@ -344,24 +306,5 @@ import Testing
     let volume = try files.volume(of: root.raw)
     #expect(volume.blockBytes >= 512)
     #expect(volume.availableFiles > 0)
-  }
-
-  @Test func `files are compared byte by byte`() throws {
-    try folder.make("one", String(repeating: "x", count: 300_000))
-    try folder.make("two", String(repeating: "x", count: 300_000))
-    try folder.make("three", String(repeating: "x", count: 299_999) + "y")
-    let root = try folder.open()
-    let one = try files.open("one", in: root, [.read])
-    let two = try files.open("two", in: root, [.read])
-    let three = try files.open("three", in: root, [.read])
-    expect(files.isEqual(one, two, count: 300_000))
-    expect(!files.isEqual(one, three, count: 300_000))
-    expect(files.isEqual(one, three, count: 299_999))
-    expect(!files.isEqual(one, two, count: 300_001))
-    var bytes = [UInt8](repeating: 0x78, count: 300_000)
-    expect(files.isEqual(one, bytes))
-    bytes[299_999] = 0
-    expect(!files.isEqual(one, bytes))
-    expect(!files.isEqual(one, bytes + [1]))
   }
 }

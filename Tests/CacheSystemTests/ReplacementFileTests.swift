@@ -59,18 +59,4 @@ import Testing
   @Test func `a folder that is missing is an error`() {
     #expect(throws: SystemError.notFound) { _ = try ReplacementFile(at: path("none/a")) }
   }
-
-  @Test func `bytes replace a file in one rename, or leave it as it is`() throws {
-    try folder.make("a", "old")
-    let files = RealFileSystem()
-    let place = try folder.open()
-    try files.replace("a", in: place, with: Array("new".utf8), through: "a.new")
-    #expect(folder.text("a") == "new")
-    try folder.make("b/c")
-    let error = #expect(throws: SystemError.self) {
-      try files.replace("b", in: place, with: [1], through: "b.new")
-    }
-    #expect(error == SystemError(EISDIR))
-    #expect(try names == ["a", "b"])
-  }
 }
