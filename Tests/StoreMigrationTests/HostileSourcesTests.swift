@@ -123,6 +123,18 @@ struct HostileSourcesTests {
     #expect(cause(sandbox.path, sandbox) == .ambiguous)
   }
 
+  @Test func `a key that is not UTF-8 is refused, and gives no entry under another key`() throws {
+    let sandbox = try SourceSandbox()
+    let bad = "CAST(x'68747470733a2f2f6578616d706c652e6f72672f63616669e9' AS TEXT)"
+    let sql =
+      Self.manifest
+      + Self.row("https://example.org/caf%E9").replacingOccurrences(
+        of: "'https://example.org/caf%E9'", with: bad)
+    let cache = try SourceCache(
+      path: try sandbox.database("latin", sql), temporaryFolder: sandbox.copies)
+    #expect(try rows(cache).map(reason) == [.badURL])
+  }
+
   @Test func `a view, and a table without row numbers, are no table of a cache`() throws {
     let sandbox = try SourceSandbox()
     let view = try sandbox.database(

@@ -6,7 +6,7 @@ enum DatabaseValue {
   case text([UInt8])
   case blob([UInt8])
 
-  /// The text, with invalid UTF-8 replaced, or `nil` for any other type.
+  /// The text, with invalid UTF-8 replaced by U+FFFD, or `nil` for any other type.
   var string: String? {
     if case .text(let bytes) = self { String(decoding: bytes, as: UTF8.self) } else { nil }
   }

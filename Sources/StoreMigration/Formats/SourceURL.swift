@@ -53,9 +53,10 @@ enum SourceURL {
   }
 
   /// Returns whether a character is white space or forbidden by RFC 3986, except the brackets that
-  /// clients send.
+  /// clients send. U+FFFD stands for bytes that are no text: with it, the key would be another one.
   private static func isForbidden(_ scalar: Unicode.Scalar) -> Bool {
-    scalar.value <= 0x20 || (!scalar.isASCII && scalar.properties.isWhitespace)
+    scalar.value <= 0x20 || scalar == "\u{FFFD}"
+      || (!scalar.isASCII && scalar.properties.isWhitespace)
       || "<>\"\\^`{|}".unicodeScalars.contains(scalar)
   }
 }
