@@ -18,6 +18,8 @@ final class CheckRun: Sendable {
   let reporter: Reporter
   let hashed: HashedFiles
   let shared = SharedFiles()
+  /// Set if an entry is missing, and was spared (`CheckOptions.spareMissing`).
+  let hasSpared = Flag()
   private let state = Mutex(State())
 
   private struct State {
@@ -206,7 +208,8 @@ final class CheckRun: Sendable {
       how.isSupervised = true
       let engine = try Store(at: path, options: how)
       if let repair = options.repair {
-        let mender = try Mender(engine, repair)
+        let mender = try Mender(
+          engine, repair, sparesMissing: options.spareMissing)
         state.withLock { $0.mender = mender }
       }
       return CheckedStore(engine, owner: place.owner)

@@ -74,9 +74,7 @@ struct Examination {
         .timeImplausible, name,
         "accessed \(Timestamp(nanoseconds: slot.accessed)), which is to come", slot.variant)
     }
-    if scene.metadata[slot.variant] == nil,
-      slot.isEmbedded || scene.bodies[slot.digest] == nil
-    {
+    if scene.lacks(slot) {
       add(.entryMissing, name, "its files are missing", slot.variant)
       return
     }

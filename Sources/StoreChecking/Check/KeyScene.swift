@@ -45,6 +45,11 @@ struct KeyScene: Sendable {
 
   func slot(_ variant: UInt64) -> Slot? { slots.first { $0.variant == variant } }
 
+  /// Returns whether neither file of an entry is there.
+  func lacks(_ slot: Slot) -> Bool {
+    metadata[slot.variant] == nil && (slot.isEmbedded || bodies[slot.digest] == nil)
+  }
+
   /// Returns the path of a name in the directory.
   func path(_ name: PathName) -> [UInt8] { path + [UInt8(ascii: "/")] + name.bytes }
 }

@@ -143,7 +143,7 @@ final class ShardCheck {
     try run.checkCancelled()
     let scene = reader.read(hash, indexed, in: shard)
     if let failure = reader.failure { throw CheckError(failure, path: run.path) }
-    let suspicions = Examination.examine(scene, run.context)
+    let suspicions = examine(scene)
     if !suspicions.isEmpty, !store.isOutdated(entries) { try confirm(hash, number) }
     note(scene)
   }
@@ -162,7 +162,7 @@ final class ShardCheck {
       } catch  where error == .notFound || error.isWrongKind {
         // A shard is made before the record of its first entry, and is never removed. So the
         // entries in the index lack their directory.
-        findings = forecast(Examination.examine(absent, run.context), of: absent)
+        findings = forecast(examine(absent), of: absent)
       } catch {
         throw CheckError(error, path: "\(run.path)/entries/\(Layout.shard(number).text)")
       }
@@ -175,7 +175,7 @@ final class ShardCheck {
 
   private func look(_ hash: KeyHash, in shard: borrowing Shard) -> [Finding] {
     let scene = read(hash, in: shard)
-    let suspicions = Examination.examine(scene, run.context)
+    let suspicions = examine(scene)
     guard !suspicions.isEmpty, !store.isOutdated(shard.entries) else {
       return suspicions.map { $0.finding() }
     }
@@ -208,7 +208,7 @@ final class ShardCheck {
         }
       }
       scene = read(scene.hash, in: shard)
-      left = Examination.examine(scene, run.context)
+      left = examine(scene)
       if left.allSatisfy({ one in known.contains { $0.isSame(as: one) } }) { break }
     }
     for suspicion in left where !all.contains(where: { $0.suspicion.isSame(as: suspicion) }) {
@@ -231,6 +231,15 @@ final class ShardCheck {
     let count = lost.count
     lost.removeAll { suspicion.isAbout($0) }
     return count - lost.count
+  }
+
+  /// Returns what looks wrong about a key, except for missing entries if they are spared.
+  private func examine(_ scene: KeyScene) -> [Suspicion] {
+    let found = Examination.examine(scene, run.context)
+    guard run.options.spareMissing, found.contains(where: { $0.kind == .entryMissing })
+    else { return found }
+    run.hasSpared.set()
+    return found.filter { $0.kind != .entryMissing }
   }
 
   /// Reads a key and its present index entries, while no process can change it.

@@ -229,12 +229,13 @@ extension Mender {
     do throws(StoreError) {
       let slots = catalog.settledSlots(of: scene.hash)
       if slots.isEmpty { return try removeDirectory(scene, shard) ? .done : .none }
+      let present = slots.filter { !sparesMissing || !scene.lacks($0) }
       guard let directory = try openKey(scene, shard) else {
         guard level == .all else { return .none }
-        for slot in slots { _ = try mendMissing(slot, scene, shard) }
+        for slot in present { _ = try mendMissing(slot, scene, shard) }
         return .done
       }
-      for slot in slots {
+      for slot in present {
         let lacksBody =
           slot.isEmbedded || fileSystem.isMissing(Layout.body(slot.digest), in: directory.raw)
         if lacksBody, fileSystem.isMissing(Layout.metadata(slot.variant), in: directory.raw) {

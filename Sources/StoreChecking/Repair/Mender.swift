@@ -21,6 +21,8 @@ enum MendAttempt: Sendable, Hashable {
 struct Mender: Sendable {
   let store: Store
   let level: RepairLevel
+  /// Whether missing entries stay in the index (`CheckOptions.spareMissing`).
+  let sparesMissing: Bool
   private let strays: StrayQuarantine
   /// The sessions that were dead at the beginning. This run repairs what they left.
   private let dead: [PathName]
@@ -36,9 +38,10 @@ struct Mender: Sendable {
   var fileSystem: any FileSystem { store.fileSystem }
 
   /// Makes a mender for a store that was opened as supervised.
-  init(_ store: Store, _ level: RepairLevel) throws(StoreError) {
+  init(_ store: Store, _ level: RepairLevel, sparesMissing: Bool) throws(StoreError) {
     self.store = store
     self.level = level
+    self.sparesMissing = sparesMissing
     strays = StrayQuarantine(store.fileSystem, store.clock)
     dead = try store.recovery.deadSessionsNow()
     if !dead.isEmpty {

@@ -4,7 +4,8 @@ internal import Synchronization
 /// A repair: it goes through the store until a pass repairs nothing, at most four times.
 ///
 /// A repair may show other damage. For example, a recovered entry has a wrong body, or an entry
-/// that was moved to its place meets another one there.
+/// that was moved to its place meets another one there. The first pass spares missing entries: a
+/// later shard may have them.
 struct RepairRun {
   /// The most passes. The last one repairs nothing.
   private static let maximumPasses = 4
@@ -19,8 +20,12 @@ struct RepairRun {
     let told = ToldFindings(observer)
     let hashed = HashedFiles(keepsAll: true)
     var options = checker.options
-    var report = try CheckRun(checker, options, told, hashed).perform()
-    if report.findings.isEmpty && options.skippedShards.isEmpty { return report }
+    options.spareMissing = true
+    let first = CheckRun(checker, options, told, hashed)
+    var report = try first.perform()
+    let isClean = report.findings.isEmpty && !first.hasSpared.isSet
+    if isClean && options.skippedShards.isEmpty { return report }
+    options.spareMissing = false
     options.skippedShards = []
     for pass in 2...Self.maximumPasses {
       if pass == Self.maximumPasses { options.repair = nil }

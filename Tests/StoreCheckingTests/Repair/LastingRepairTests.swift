@@ -31,7 +31,7 @@ import Testing
 
   /// How a directory of a key gets to another place.
   enum Displacement: CaseIterable {
-    case moved, copied, copiedBesideAnother, movedOneLevelDown
+    case moved, movedToLaterShard, copied, copiedBesideAnother, movedOneLevelDown
   }
 
   @Test(arguments: Displacement.allCases, RepairLevel.allCases)
@@ -44,12 +44,19 @@ import Testing
     let last = directory.hasSuffix("00") ? "11" : "00"
     var target = String(directory.dropLast(2)) + last
     if displacement == .copiedBesideAnother { target = directory + "x" }
+    if displacement == .movedToLaterShard {
+      let shard = directory.hasPrefix("entries/ff/") ? "entries/fe" : "entries/ff"
+      if try !sandbox.names("entries").contains(String(shard.suffix(2))) {
+        try sandbox.makeDirectory(shard)
+      }
+      target = shard + directory.dropFirst(shard.count)
+    }
     if displacement == .movedOneLevelDown {
       try sandbox.makeDirectory("entries/backup")
       target = "entries/backup/x"
     }
     switch displacement {
-    case .moved, .movedOneLevelDown: try sandbox.move(directory, to: target)
+    case .moved, .movedToLaterShard, .movedOneLevelDown: try sandbox.move(directory, to: target)
     case .copied, .copiedBesideAnother:
       try sandbox.makeDirectory(target)
       for name in try sandbox.names(directory) {
@@ -61,7 +68,10 @@ import Testing
       #expect(try sandbox.repair(.safe).unrepaired.map(\.kind) == [.foreignFile])
       #expect(try sandbox.check(.deep).kinds == [.foreignFile])
     } else {
-      _ = try expectRepaired(sandbox, level)
+      let repaired = try expectRepaired(sandbox, level)
+      // What is only in another place is neither missing nor lost.
+      #expect(!repaired.kinds.contains(.entryMissing))
+      #expect(repaired.findings.reduce(0) { $0 + $1.lostEntries } == 0)
     }
     #expect(try sandbox.kept(model) == model.all)
   }
