@@ -28,7 +28,7 @@ public struct DownloadError: Error, Sendable, Hashable, CustomStringConvertible 
     /// to.
     case disturbed
     /// The path is not that of a file: it is empty, or ends with `/`, `.` or `..`, or its name is
-    /// too long.
+    /// too long, or begins with `.offlinecache-`, as those of hidden files do.
     case invalidPath
     /// The path is that of a directory.
     case isDirectory
@@ -79,7 +79,9 @@ public struct DownloadError: Error, Sendable, Hashable, CustomStringConvertible 
     case .disturbed:
       "\(path): the hidden file beside it was removed or changed by others while it was downloaded; "
         + "try again"
-    case .invalidPath: "\(path): it is no name of a file; give one of up to 255 bytes"
+    case .invalidPath:
+      "\(path): no download can have this name; give one of up to 255 bytes that does not begin with "
+        + "'.offlinecache-'"
     case .isDirectory: "\(path): a directory is there; choose another name"
     case .fileExists:
       "\(path): a file is there that did not come from \(url), or was changed since; move it away, "

@@ -55,7 +55,9 @@ final class DownloadPlace: @unchecked Sendable {
     self.files = files
     let (folder, last) = UserPath.split(path)
     let name = Array(last.utf8)
-    guard let target = PathName(bytes: name), last != ".", last != ".." else { throw .invalidPath }
+    guard let target = PathName(bytes: name), last != ".", last != "..",
+      !DownloadRequest.isReserved(last)
+    else { throw .invalidPath }
     do throws(SystemError) {
       opened = OpenFolder(try files.open(userPath: folder, [.read, .directory]))
     } catch {
@@ -261,4 +263,13 @@ extension DownloadPlace {
 
   /// Returns the name of a record.
   func recordName(_ kind: Kind) -> PathName { Self.appending(kind.suffix, to: stem) }
+}
+
+extension DownloadRequest {
+  /// Returns whether a name is like those of the hidden files of downloads. The content of a server with
+  /// such a name would be taken for the record, or the part, of another download. Volumes of a Mac do not
+  /// tell the case of letters apart.
+  package static func isReserved(_ name: String) -> Bool {
+    name.lowercased().hasPrefix("\(DownloadPlace.prefix)")
+  }
 }

@@ -1,6 +1,7 @@
 import CLibrary
 import CacheSystem
 import Foundation
+import HTTPDownloads
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
@@ -15,7 +16,8 @@ struct FilePlace: Sendable {
   /// Checks the path of a file.
   ///
   /// - Throws: `unsupportedURL` for a URL that is not a file URL, `fileIsDirectory`;
-  ///   `cannotCreateFile` for a link that another user may have planted.
+  ///   `cannotCreateFile` for a link that another user may have planted, and for the name of a hidden
+  ///   file of downloads.
   init(_ file: URL) throws(URLError) {
     guard file.isFileURL else {
       throw URLError(
@@ -28,6 +30,12 @@ struct FilePlace: Sendable {
           + "another folder, at best one of your own", underlying: SystemError.othersFile)
     }
     path = file.resolvingSymlinksInPath().path
+    guard !DownloadRequest.isReserved(UserPath.split(path).name) else {
+      throw URLError(
+        .cannotCreateFile, url: nil,
+        cause: "\(path): hidden files of downloads have such names; choose another name",
+        underlying: SystemError(EINVAL))
+    }
     var isDirectory: ObjCBool = false
     // Safety: the local is written only during the call.
     let exists = unsafe FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory)

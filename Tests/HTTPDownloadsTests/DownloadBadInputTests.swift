@@ -28,7 +28,9 @@ struct DownloadBadInputTests {
     #expect(sandbox.names == ["file"])
   }
 
-  @Test(arguments: ["", "/", ".", "..", "a/", "a/.", "a/..", "a\0b"])
+  @Test(arguments: [
+    "", "/", ".", "..", "a/", "a/.", "a/..", "a\0b", "a/.offlinecache-0.part", ".OfflineCache-",
+  ])
   func `a path that names no file`(name: String) async {
     #expect(await cause { $0.file = name } == .invalidPath)
   }

@@ -124,6 +124,7 @@ struct OfflineCacheDownloadTests {
     let places: [(URL, URLError.Code)] = [
       (sandbox.folder, .fileIsDirectory),
       (sandbox.folder.appendingPathComponent("none/file"), .cannotCreateFile),
+      (sandbox.folder.appendingPathComponent(".offlinecache-0.part.json"), .cannotCreateFile),
       (sandbox.origin.url(), .unsupportedURL),
     ]
     for (place, code) in places {
