@@ -37,4 +37,37 @@ import Testing
     }
     #expect(origin.requests.count == 2)
   }
+
+  /// What makes the answers of a network those of one user, below the rules.
+  enum Identity: CaseIterable {
+    case none, cookies, certificate
+  }
+
+  @Test(arguments: Identity.allCases)
+  func `a tier gets nothing of a network that servers know by cookies or a certificate`(
+    _ identity: Identity
+  ) async throws {
+    let folder = TemporaryFolder()
+    let origin = try LoopbackOrigin { _ in fresh("hello") }
+    let tier = try LoopbackOrigin { _ in OriginAnswer("", status: 404) }
+    var options = OfflineCacheOptions()
+    let remote = RemoteCache(
+      options: try RemoteCacheOptions(
+        servers: [try RemoteServer(tier.url("/").absoluteString)],
+        secret: Array("0123456789abcdef".utf8)),
+      transport: try CurlTransport(NetworkSetup()))
+    options.remote = remote
+    options.network.keepsCookies = identity == .cookies
+    if identity == .certificate {
+      options.network.clientCertificate = ClientCertificate(certificateFile: "/none.pem")
+    }
+    let cache = try OfflineCache(capacity: 16 << 20, directory: folder.url, options: options)
+    let (data, _) = try await cache.data(for: URLRequest(url: origin.url("/a")))
+    #expect(data == Data("hello".utf8))
+    cache.store.close()
+    await remote.drain()
+    #expect(tier.requests.isEmpty == (identity != .none))
+    origin.stop()
+    tier.stop()
+  }
 }
