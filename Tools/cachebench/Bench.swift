@@ -20,7 +20,7 @@ final class Bench {
   func makeLanes(
     _ names: [SystemName], _ corpus: Corpus,
     settings: StoreSettings = StoreSettings()
-  ) throws(BenchmarkError) -> [Lane] {
+  ) throws -> [Lane] {
     var settings = settings
     settings.settling = configuration.settling
     settings.lag = configuration.lag
@@ -68,7 +68,7 @@ final class Bench {
 func openSystem(
   _ name: SystemName, _ directory: String, _ corpus: Corpus,
   _ settings: StoreSettings = StoreSettings()
-) throws(BenchmarkError) -> any CacheUnderTest {
+) throws -> any CacheUnderTest {
   switch name {
   case .store: try StoreSystem(path: directory, corpus: corpus, settings: settings)
   case .floor: try FloorSystem(path: directory, corpus: corpus)

@@ -33,6 +33,7 @@ enum SystemName: String, CaseIterable, Sendable {
     switch self {
     case .log: ![.miss, .hitMemory].contains(work)
     case .dictionary: [.miss, .hitMemory].contains(work)
+    case .urlcache: work != .hitMemory
     default: true
     }
   }
@@ -60,36 +61,36 @@ protocol CacheUnderTest: AnyObject {
   var name: SystemName { get }
 
   /// Makes a response ready to be stored.
-  func makeValue(_ entry: EntryID) throws(BenchmarkError) -> Value
+  func makeValue(_ entry: EntryID) throws -> Value
   /// Makes a key ready to be looked up.
   func makeKey(_ entry: EntryID) -> Key
 
   /// Stores a response under a key that is new.
-  func store(_ value: Value) throws(BenchmarkError)
+  func store(_ value: Value) throws
   /// Stores a response in place of the previous generation of the same entry.
-  func replace(_ value: Value) throws(BenchmarkError)
+  func replace(_ value: Value) throws
   /// Reads a response whole and records the access; returns false when there is none.
-  func hit(_ key: Key) throws(BenchmarkError) -> Bool
+  func hit(_ key: Key) throws -> Bool
   /// Looks up what is not there; returns false when something was found.
-  func miss(_ key: Key) throws(BenchmarkError) -> Bool
+  func miss(_ key: Key) throws -> Bool
   /// Tells whether the body that `hit` read last is this one.
   func lastBodyEquals(_ body: [UInt8]) -> Bool
 
   /// Prepares for storing many entries that are not measured.
-  func beginBulk() throws(BenchmarkError)
+  func beginBulk() throws
   /// Ends what `beginBulk` began.
-  func endBulk() throws(BenchmarkError)
+  func endBulk() throws
   /// Waits for work that the operations left to the background; it counts as theirs.
-  func settle() throws(BenchmarkError)
+  func settle() throws
   /// Returns a handle on the same cache for another thread.
-  func sibling() throws(BenchmarkError) -> any CacheUnderTest
+  func sibling() throws -> any CacheUnderTest
   /// Closes the handle.
   func close()
 }
 
 extension CacheUnderTest {
-  func replace(_ value: Value) throws(BenchmarkError) { try store(value) }
-  func beginBulk() throws(BenchmarkError) {}
-  func endBulk() throws(BenchmarkError) {}
+  func replace(_ value: Value) throws { try store(value) }
+  func beginBulk() throws {}
+  func endBulk() throws {}
   func settle() {}
 }

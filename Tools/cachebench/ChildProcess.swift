@@ -1,4 +1,4 @@
-import CLibrary
+import CommandLineTools
 import Foundation
 
 /// What a child process is started for; the first argument of its command line.
@@ -7,7 +7,7 @@ enum ChildRole: String {
   case large = "child-large"
 
   /// Runs the role with the rest of the arguments.
-  func run(_ arguments: [String]) throws(BenchmarkError) {
+  func run(_ arguments: [String]) throws {
     switch self {
     case .open: try runOpen(arguments)
     case .large: try runLarge(arguments)
@@ -16,40 +16,26 @@ enum ChildRole: String {
 }
 
 /// Runs this executable in a role, and returns the numbers that it prints.
-///
-/// Foundation's `Process` would start it in a process group of its own, out of the reach of Ctrl-C.
-func runChild(
-  _ role: ChildRole, _ arguments: [String], numbers count: Int
-) throws(BenchmarkError) -> [UInt64] {
-  let pipe = Pipe()
+func runChild(_ role: ChildRole, _ arguments: [String], numbers count: Int) throws -> [UInt64] {
+  let process = Process()
   #if canImport(Darwin)
-    var actions: posix_spawn_file_actions_t?
-    let executable = CommandLine.arguments[0]
+    process.executableURL = URL(filePath: CommandLine.arguments[0])
   #else
-    var actions = unsafe posix_spawn_file_actions_t()
-    let executable = "/proc/self/exe"
+    process.executableURL = URL(filePath: "/proc/self/exe")
   #endif
-  // Safety: the actions are initialised, used and destroyed here; the argument strings are
-  // copied and freed after the call, which does not keep them.
-  unsafe posix_spawn_file_actions_init(&actions)
-  defer { unsafe posix_spawn_file_actions_destroy(&actions) }
-  unsafe posix_spawn_file_actions_adddup2(&actions, pipe.fileHandleForWriting.fileDescriptor, 1)
-  var strings =
-    unsafe ([executable, role.rawValue] + arguments).map { unsafe strdup($0) } + [nil]
-  defer { unsafe strings.forEach { unsafe free($0) } }
-  var identifier: pid_t = 0
-  let code = unsafe posix_spawn(&identifier, executable, &actions, nil, &strings, environ)
-  guard code == 0 else { throw .failed("cannot start \(role.rawValue): error \(code)") }
-  try? pipe.fileHandleForWriting.close()
+  process.arguments = [role.rawValue] + arguments
+  let pipe = Pipe()
+  process.standardOutput = pipe
+  try process.run()
+  // It is in a process group of its own, out of the reach of Ctrl-C.
+  Interruption.onRequest { if process.isRunning { process.terminate() } }
   let output = (try? pipe.fileHandleForReading.readToEnd()) ?? Data()
-  var status: Int32 = 0
-  // Safety: the kernel fills in the status; EINTR is the only reason to ask again.
-  while unsafe waitpid(identifier, &status, 0) < 0 && errno == EINTR {}
+  process.waitUntilExit()
+  try Interruption.check()
   let numbers = output.split(separator: 10).first?.split(separator: 32)
     .compactMap { UInt64(String(decoding: $0, as: UTF8.self)) }
   guard let numbers, numbers.count == count else {
-    try Interrupt.check()
-    throw .failed("the process '\(role.rawValue)' failed; its message stands above")
+    throw BenchmarkError("the process '\(role.rawValue)' failed; its message stands above")
   }
   return numbers
 }

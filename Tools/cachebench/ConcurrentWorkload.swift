@@ -10,12 +10,9 @@ private func sliceLength(_ name: SystemName, _ operation: Operation) -> Int {
   }
 }
 
-/// How many slices are measured for each number of threads.
-private let rounds = 12
-
 extension FilledCaches {
   /// Hits and stores from several threads.
-  func measureThreads() throws(BenchmarkError) {
+  func measureThreads() throws {
     let shared = lanes.filter { ![.log, .dictionary].contains($0.name) }
     for (operation, work) in [(Operation.hit, "concurrent-hit"), (.store, "concurrent-store")] {
       var rows: [Row] = []
@@ -28,30 +25,16 @@ extension FilledCaches {
 
   private func measure(
     _ operation: Operation, _ work: String, _ threads: Int, _ lanes: [Lane]
-  ) throws(BenchmarkError) -> [Row] {
-    var contenders: [(lane: Lane, team: ThreadTeam, series: Series)] = []
-    defer { for contender in contenders { contender.team.end() } }
-    for lane in lanes { contenders.append((lane, try ThreadTeam(threads, lane, corpus), Series())) }
-    for round in 0..<rounds {
-      for turn in contenders.indices {
-        let chosen = (turn + round) % contenders.count
-        let name = contenders[chosen].lane.name
-        let length = sliceLength(name, operation)
-        let slices = (0..<threads).map { thread in
-          entries(operation, length, name, salt: round * 64 + thread)[...]
-        }
-        if name.waitsForDisk { FileTree.writeBack() }
-        let result = try contenders[chosen].team.run(operation, on: slices)
-        contenders[chosen].series.add(slice: result.operations, wall: result.wall)
-      }
+  ) throws -> [Row] {
+    let results = try runTeams(operation, lanes, threads: threads, of: corpus) { name, round in
+      if name.waitsForDisk { FileTree.writeBack() }
+      let length = sliceLength(name, operation)
+      return (0..<threads).map { entries(operation, length, name, salt: round * 64 + $0) }
     }
-    return contenders.compactMap { contender in
-      contender.series.summary().map { summary in
-        Row(
-          work: work, system: contender.lane.name,
-          entries: min(count, contender.lane.name.entryLimit ?? count), body: corpus.bodyBytes,
-          threads: threads, summary: summary)
-      }
+    return results.map { name, summary in
+      Row(
+        work: work, system: name, entries: min(count, name.entryLimit ?? count),
+        body: corpus.bodyBytes, threads: threads, summary: summary)
     }
   }
 
@@ -65,28 +48,26 @@ extension FilledCaches {
   }
 }
 
-/// Threads of this process, each with a handle of its own.
-struct ThreadTeam {
-  private let handles: [any CacheUnderTest]
-  private let corpus: Corpus
-
-  /// Opens the handles.
-  init(_ count: Int, _ lane: Lane, _ corpus: Corpus) throws(BenchmarkError) {
-    var handles: [any CacheUnderTest] = []
-    for _ in 0..<count { handles.append(try lane.system.sibling()) }
-    self.handles = handles
-    self.corpus = corpus
+/// Runs an operation on several threads of each system, each with a handle of its own, in turns.
+///
+/// - Parameter slices: Returns the entries for each thread of a system in a round.
+func runTeams(
+  _ operation: Operation, _ lanes: [Lane], threads: Int, of corpus: Corpus,
+  slices: (_ name: SystemName, _ round: Int) -> [[EntryID]]
+) throws -> [(name: SystemName, summary: Summary)] {
+  var teams: [(name: SystemName, handles: [any CacheUnderTest], series: Series)] = []
+  defer { for team in teams { for handle in team.handles { handle.close() } } }
+  for lane in lanes {
+    let handles = try (0..<threads).map { _ in try lane.system.sibling() }
+    teams.append((lane.name, handles, Series()))
   }
-
-  /// Runs one slice per thread, all at once.
-  func run(
-    _ operation: Operation, on slices: [ArraySlice<EntryID>]
-  ) throws(BenchmarkError) -> SharedSlice {
-    try runSideBySide(operation, handles, on: slices, of: corpus)
+  for round in 0..<12 {
+    for turn in teams.indices {
+      let chosen = (turn + round) % teams.count
+      let slices = slices(teams[chosen].name, round).map { $0[...] }
+      let result = try runSideBySide(operation, teams[chosen].handles, on: slices, of: corpus)
+      teams[chosen].series.add(slice: result.operations, wall: result.wall)
+    }
   }
-
-  /// Closes the handles.
-  func end() {
-    for handle in handles { handle.close() }
-  }
+  return teams.compactMap { team in team.series.summary().map { (team.name, $0) } }
 }

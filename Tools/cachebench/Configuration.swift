@@ -43,7 +43,6 @@ struct Configuration: Sendable {
   var isJSON: Bool
   var systems: [SystemName]
   var directory: String?
-  var isKept: Bool
   var threads: [Int]
   var settling: Settling
   var lag: Duration
@@ -66,8 +65,8 @@ extension Configuration {
   private static let systemsOption = Option(
     "systems", systemList, defaultText: "all", help: "What to compare: \(systemNames)")
   private static let directoryOption = Option(
-    "directory", .path, defaultText: "the cache folder of the user, or /var/tmp",
-    help: "Where to work; the folder made there is removed at the end")
+    "directory", .path, defaultText: "/var/tmp",
+    help: "Where to work, on a disk; the folder made there is removed at the end")
   private static let threadsOption = Option(
     "threads", integers(upTo: 256), default: [1, 2, 4],
     help: "How many threads, for concurrent")
@@ -78,7 +77,6 @@ extension Configuration {
     "lag", .integer(in: 0...1_000), default: 0,
     help: "Milliseconds for which the store may overlook changes of other processes")
   private static let jsonFlag = Flag("json", help: "Print one JSON object a line, and no table")
-  private static let keepFlag = Flag("keep", help: "Leave the folder for a look")
   private static let workParameter = Parameter(
     "workload", .choice(Workload.allCases.map(\.rawValue) + ["all"]), .oneOrMore,
     help: "What to measure")
@@ -96,7 +94,7 @@ extension Configuration {
     parameters: [workParameter],
     options: [
       entriesOption, bodyOption, seedOption, systemsOption, threadsOption, settlingOption,
-      lagOption, directoryOption, keepFlag, jsonFlag,
+      lagOption, directoryOption, jsonFlag,
     ],
     examples: [
       .init("cachebench all", "everything, at the sizes of the documented figures"),
@@ -121,7 +119,6 @@ extension Configuration {
     isJSON = invocation[Self.jsonFlag]
     systems = invocation[Self.systemsOption] ?? SystemName.allCases
     directory = invocation[Self.directoryOption]?.text
-    isKept = invocation[Self.keepFlag]
     threads = invocation.value(of: Self.threadsOption)
     let seconds = Int(invocation.value(of: Self.settlingOption))
     lag = .milliseconds(Int(invocation.value(of: Self.lagOption)))

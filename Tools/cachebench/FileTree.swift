@@ -6,33 +6,11 @@ import Foundation
 /// Folders, and the file system that they are on.
 enum FileTree {
   /// Makes a folder that only its owner may enter.
-  static func makeDirectory(_ path: String) throws(BenchmarkError) {
+  static func makeDirectory(_ path: String) throws {
     // Safety: the path is passed as a NUL-terminated string for the call.
     guard unsafe mkdir(path, 0o700) == 0 || errno == EEXIST else {
-      throw .failed("\(path): cannot make the folder: \(SystemError(errno).description)")
+      throw BenchmarkError("\(path): cannot make the folder: \(SystemError(errno).description)")
     }
-  }
-
-  /// Tells whether a folder lies on a file system in memory, where nothing here means anything.
-  static func isInMemory(_ path: String) -> Bool {
-    #if canImport(Darwin)
-      return false
-    #else
-      // proc(5): mountinfo has the mount point in field 5 and the type after a lone dash.
-      var longest = 0
-      var kind = ""
-      for line in text(of: "/proc/self/mountinfo").split(separator: "\n") {
-        let fields = line.split(separator: " ")
-        guard fields.count > 6, let dash = fields.firstIndex(of: "-"), dash + 1 < fields.count
-        else { continue }
-        let mount = String(fields[4])
-        let isAbove = mount == "/" || path == mount || path.hasPrefix(mount + "/")
-        guard isAbove, mount.count >= longest else { continue }
-        longest = mount.count
-        kind = String(fields[dash + 1])
-      }
-      return kind == "tmpfs" || kind == "ramfs"
-    #endif
   }
 
   /// Warns when files are being made much more slowly than they can be.

@@ -15,7 +15,7 @@ final class FilledCaches {
   private var nextFresh: Int
 
   /// Makes the caches and fills them, measured when `fill` was asked for.
-  init(_ bench: Bench, _ names: [SystemName]) throws(BenchmarkError) {
+  init(_ bench: Bench, _ names: [SystemName]) throws {
     self.bench = bench
     corpus = bench.corpus
     count = bench.configuration.entryCount
@@ -36,7 +36,7 @@ final class FilledCaches {
   }
 
   /// Runs one workload on the filled caches.
-  func run(_ workload: Workload) throws(BenchmarkError) {
+  func run(_ workload: Workload) throws {
     guard !lanes.isEmpty else { return }
     progress("\(workload.rawValue): \(workload.summary)")
     switch workload {
@@ -57,7 +57,7 @@ final class FilledCaches {
     for lane in lanes { lane.system.close() }
   }
 
-  private func fill() throws(BenchmarkError) {
+  private func fill() throws {
     let entries = (0..<count).map { EntryID(index: $0) }
     progress("fill: \(grouped(count)) entries: \(lanes.map(\.name.rawValue))")
     if bench.configuration.workloads.contains(.fill) {
@@ -79,7 +79,7 @@ final class FilledCaches {
 
   private func measure(
     _ work: Workload, _ operation: Operation, on entries: [EntryID], lanes: [Lane]? = nil
-  ) throws(BenchmarkError) {
+  ) throws {
     let lanes = (lanes ?? self.lanes).filter { $0.name.takesPart(in: work) }
     try runInTurns(operation, lanes, on: entries, of: corpus)
     rows += bench.rows(work.rawValue, lanes, entries: count, body: corpus.bodyBytes)
@@ -89,7 +89,7 @@ final class FilledCaches {
   }
 
   /// Reads every entry once before it measures: what is compared is the way to the system's cache.
-  private func hit(_ work: Workload) throws(BenchmarkError) {
+  private func hit(_ work: Workload) throws {
     for lane in lanes where lane.name.secondsAllowed == nil {
       var unused = Series()
       let entries = (0..<count).map { EntryID(index: $0) }
@@ -99,13 +99,13 @@ final class FilledCaches {
   }
 
   /// Looks up keys that were never stored, far from all that any workload stores.
-  private func miss() throws(BenchmarkError) {
+  private func miss() throws {
     let start = 1_000_000_000
     try measure(.miss, .miss, on: corpus.shuffled(start..<(start + count)))
   }
 
   /// Replaces up to 20,000 entries, each once.
-  private func replace() throws(BenchmarkError) {
+  private func replace() throws {
     let entries = corpus.shuffled(0..<count).prefix(20_000)
     // URLCache crashes when a key that was stored twice is evicted, so it takes no part.
     try measure(
@@ -113,20 +113,17 @@ final class FilledCaches {
       lanes: lanes.filter { $0.name != .urlcache })
   }
 
-  /// Reads what the memory tier holds, ten times over, beside URLCache without a disk.
-  private func hitMemory() throws(BenchmarkError) {
+  /// Reads what the memory tier holds, ten times over, beside a dictionary.
+  private func hitMemory() throws {
     let capacity = count * (corpus.bodyBytes + 2048) + (64 << 20)
     let settings = StoreSettings(
       memoryBytes: capacity, settling: bench.configuration.settling,
       lag: bench.configuration.lag)
     var warm: [Lane] = []
     defer { for lane in warm { lane.system.close() } }
-    for lane in lanes where [.store, .dictionary, .urlcache].contains(lane.name) {
-      let system: any CacheUnderTest =
-        lane.name == .urlcache
-        ? URLCacheSystem(path: lane.directory + "/memory", corpus: corpus, inMemory: true)
-        : try openSystem(lane.name, lane.directory, corpus, settings)
-      let entries = (0..<min(count, lane.name.entryLimit ?? count)).map { EntryID(index: $0) }
+    for lane in lanes where [.store, .dictionary].contains(lane.name) {
+      let system = try openSystem(lane.name, lane.directory, corpus, settings)
+      let entries = (0..<count).map { EntryID(index: $0) }
       if lane.name != .store {
         try system.storeUnmeasured(entries[...])
       } else {

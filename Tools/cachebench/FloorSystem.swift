@@ -31,13 +31,15 @@ final class FloorSystem: CacheUnderTest {
   private var filled = 0
 
   /// Opens the folder, and makes its 256 shards when it is new.
-  init(path: String, corpus: Corpus) throws(BenchmarkError) {
+  init(path: String, corpus: Corpus) throws {
     self.path = path
     self.corpus = corpus
     buffer = [UInt8](repeating: 0, count: corpus.bodyBytes + 1)
     // Safety: the path is a Swift string that is passed as a NUL-terminated one for the call.
     root = unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    guard root >= 0 else { throw .failed("floor: \(path): \(SystemError(errno).description)") }
+    guard root >= 0 else {
+      throw BenchmarkError("floor: \(path): \(SystemError(errno).description)")
+    }
     guard unsafe mkdirat(root, "staging", 0o700) == 0 else { return }
     for shard in 0..<256 {
       let name = Hexadecimal.string(UInt64(shard), digits: 2)
@@ -66,7 +68,7 @@ final class FloorSystem: CacheUnderTest {
     cString("\(directory(entry.index))/\(corpus.bodyName(entry)).body")
   }
 
-  func store(_ value: Value) throws(BenchmarkError) {
+  func store(_ value: Value) throws {
     // Safety: every name is a NUL-terminated array that lives for the call.
     guard unsafe mkdirat(root, value.staged, 0o700) == 0 else { throw failure("mkdirat") }
     try writeFile(value.stagedBody, value.body)
@@ -76,7 +78,7 @@ final class FloorSystem: CacheUnderTest {
     }
   }
 
-  func replace(_ value: Value) throws(BenchmarkError) {
+  func replace(_ value: Value) throws {
     try writeFile(value.finalBody, value.body)
     try writeFile(value.metadataBeside, value.metadata)
     // Safety: every name is a NUL-terminated array that lives for the call.
@@ -86,7 +88,7 @@ final class FloorSystem: CacheUnderTest {
     guard unsafe unlinkat(root, value.previousBody, 0) == 0 else { throw failure("unlinkat") }
   }
 
-  func hit(_ key: [CChar]) throws(BenchmarkError) -> Bool {
+  func hit(_ key: [CChar]) throws -> Bool {
     // Safety: the key is NUL-terminated; read stays within the buffer, whose length is passed.
     let descriptor = unsafe openat(root, key, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
     guard descriptor >= 0 else { return false }
@@ -109,7 +111,7 @@ final class FloorSystem: CacheUnderTest {
     buffer[..<max(0, filled)].elementsEqual(body)
   }
 
-  func sibling() throws(BenchmarkError) -> any CacheUnderTest {
+  func sibling() throws -> any CacheUnderTest {
     try FloorSystem(path: path, corpus: corpus)
   }
 
@@ -122,7 +124,7 @@ final class FloorSystem: CacheUnderTest {
     return "\(name.prefix(2))/\(name.dropFirst(2))"
   }
 
-  private func writeFile(_ file: [CChar], _ bytes: [UInt8]) throws(BenchmarkError) {
+  private func writeFile(_ file: [CChar], _ bytes: [UInt8]) throws {
     let flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW
     // Safety: the path is NUL-terminated; write is given the array and its length.
     let descriptor = unsafe openat(root, file, flags, 0o600)
@@ -130,12 +132,13 @@ final class FloorSystem: CacheUnderTest {
     let written = unsafe write(descriptor, bytes, bytes.count)
     CLibrary.close(descriptor)
     guard written == bytes.count else {
-      throw .failed("floor: \(path): write: \(written) of \(bytes.count) bytes; is there room?")
+      throw BenchmarkError(
+        "floor: \(path): write: \(written) of \(bytes.count) bytes; is there room?")
     }
   }
 
   private func failure(_ call: String) -> BenchmarkError {
-    .failed("floor: \(path): \(call): \(SystemError(errno).description)")
+    BenchmarkError("floor: \(path): \(call): \(SystemError(errno).description)")
   }
 
   private func cString(_ text: String) -> [CChar] {

@@ -9,23 +9,21 @@ private final class Hammer {
   private let phase = Monitor(Phase.working)
   private let file: Int32
 
-  init(path: String) throws(BenchmarkError) {
+  init(path: String) throws {
     // Safety: the path is a Swift string that is passed as a NUL-terminated one for the call.
     let file = unsafe open("\(path)/hammer", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-    guard file >= 0 else { throw .failed("hammer: \(path): \(SystemError(errno).description)") }
+    guard file >= 0 else {
+      throw BenchmarkError("hammer: \(path): \(SystemError(errno).description)")
+    }
     self.file = file
-    do throws(SystemError) {
-      try startThread { [phase] in
-        let block = [UInt8](repeating: 7, count: 4 << 20)
-        while phase.change({ $0 }) == .working {
-          // Safety: pwrite is given the array and its length.
-          _ = unsafe pwrite(file, block, block.count, 0)
-          fsync(file)
-        }
-        phase.change { $0 = .over }
+    try startThread { [phase] in
+      let block = [UInt8](repeating: 7, count: 4 << 20)
+      while phase.change({ $0 }) == .working {
+        // Safety: pwrite is given the array and its length.
+        _ = unsafe pwrite(file, block, block.count, 0)
+        fsync(file)
       }
-    } catch {
-      throw .failed("hammer: \(error)")
+      phase.change { $0 = .over }
     }
   }
 
@@ -38,7 +36,7 @@ private final class Hammer {
 
 extension Bench {
   /// Stores in a quiet run, and then beside a program that writes to the same disk.
-  func hammer() throws(BenchmarkError) {
+  func hammer() throws {
     let count = min(configuration.entryCount, 20_000)
     let corpus = self.corpus
     let names: [SystemName] = [.store, .floor, .sqliteTuned]

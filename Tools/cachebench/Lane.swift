@@ -38,14 +38,14 @@ final class Lane {
   var isDone: Bool { position >= entries.count || series.isExhausted }
 
   /// Runs the next slice.
-  func advance(_ operation: Operation, of corpus: Corpus) throws(BenchmarkError) {
+  func advance(_ operation: Operation, of corpus: Corpus) throws {
     let end = min(entries.count, position + name.sliceLength)
     if name.waitsForDisk {
       // Its syncs must not write out what the others left in the system's cache.
       FileTree.writeBack()
     }
-    position += try system.run(
-      operation, on: entries[position..<end], of: corpus, into: &series)
+    try system.run(operation, on: entries[position..<end], of: corpus, into: &series)
+    position = end
     if writesFiles, let store = system as? StoreSystem {
       let start = MonotonicClock.now()
       try store.writeFiles()
@@ -57,7 +57,7 @@ final class Lane {
   func addFilesTime() { series.addToSlices(filesTime) }
 
   /// Runs what is left without measuring it.
-  func finishUnmeasured() throws(BenchmarkError) {
+  func finishUnmeasured() throws {
     guard position < entries.count else { return }
     try system.storeUnmeasured(entries[position...])
     position = entries.count
@@ -69,7 +69,7 @@ final class Lane {
 /// Every round begins with another system, so that none always follows the same one.
 func runInTurns(
   _ operation: Operation, _ lanes: [Lane], on entries: [EntryID], of corpus: Corpus
-) throws(BenchmarkError) {
+) throws {
   for lane in lanes { lane.begin(entries) }
   var round = 0
   while lanes.contains(where: { !$0.isDone }) {

@@ -21,12 +21,12 @@ final class LogSystem: CacheUnderTest {
   private var filled = 0
 
   /// Makes the file.
-  init(path: String, corpus: Corpus) throws(BenchmarkError) {
+  init(path: String, corpus: Corpus) throws {
     self.path = path
     self.corpus = corpus
     // Safety: the path is a Swift string that is passed as a NUL-terminated one for the call.
     file = unsafe open("\(path)/log", O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
-    guard file >= 0 else { throw .failed("log: \(path): \(SystemError(errno).description)") }
+    guard file >= 0 else { throw BenchmarkError("log: \(path): \(SystemError(errno).description)") }
   }
 
   func makeValue(_ entry: EntryID) -> Value {
@@ -36,17 +36,18 @@ final class LogSystem: CacheUnderTest {
 
   func makeKey(_ entry: EntryID) -> Int { entry.index }
 
-  func store(_ value: Value) throws(BenchmarkError) {
+  func store(_ value: Value) throws {
     // Safety: write is given the array and its length.
     let written = unsafe write(file, value.bytes, value.bytes.count)
     guard written == value.bytes.count else {
-      throw .failed("log: \(path): write: \(written) of \(value.bytes.count) bytes; is there room?")
+      throw BenchmarkError(
+        "log: \(path): write: \(written) of \(value.bytes.count) bytes; is there room?")
     }
     places[value.index] = (end, value.bytes.count)
     end += Int64(written)
   }
 
-  func hit(_ key: Int) throws(BenchmarkError) -> Bool {
+  func hit(_ key: Int) throws -> Bool {
     guard let (offset, length) = places[key] else { return false }
     if buffer.count < length { buffer = [UInt8](repeating: 0, count: length) }
     // Safety: the buffer has room for `length` bytes.
@@ -62,8 +63,8 @@ final class LogSystem: CacheUnderTest {
     buffer[..<max(0, filled)].suffix(body.count).elementsEqual(body)
   }
 
-  func sibling() throws(BenchmarkError) -> any CacheUnderTest {
-    throw .failed("log: it is for one thread")
+  func sibling() throws -> any CacheUnderTest {
+    throw BenchmarkError("log: it is for one thread")
   }
 
   func close() { CLibrary.close(file) }

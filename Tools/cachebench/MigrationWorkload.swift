@@ -7,7 +7,7 @@ extension Bench {
   ///
   /// A row is measured from the end of the one before: reading it, its body, and storing it. Opening
   /// the source, with a look at all its pages, is in the note.
-  func migrate() throws(BenchmarkError) {
+  func migrate() throws {
     guard configuration.systems.contains(.store) else { return }
     let (count, corpus) = (configuration.entryCount, corpus)
     let folder = try workspace.makeDirectory("migrate")
@@ -37,7 +37,7 @@ extension Bench {
         done += SystemName.store.sliceLength
         last = MonotonicClock.now()
       }
-    } catch { throw .failed("migrate: \(error)") }
+    }
     report.print(
       "migrate: \(grouped(count)) rows, beside a store that takes the same bodies",
       [("put", plain), ("migrate", moved)].compactMap { work, series in
@@ -53,21 +53,19 @@ extension Bench {
 
   /// Stores the bodies of one slice.
   private static func put(_ first: Int, _ corpus: Corpus, _ store: Store, _ series: inout Series) {
-    let mark = series.mark
-    for index in first..<(first + SystemName.store.sliceLength) {
+    let times = (first..<(first + SystemName.store.sliceLength)).compactMap { index in
       let body = corpus.body(EntryID(index: index))
       let key = ByteString("GET \(corpus.url(index))")
       let start = MonotonicClock.now()
-      guard (try? store.put(body, for: key)) != nil else { return }
-      series.record(MonotonicClock.now() - start)
+      return (try? store.put(body, for: key)).map { _ in MonotonicClock.now() - start }
     }
-    series.endSlice(start: mark, settling: 0)
+    series.add(slice: times, wall: times.reduce(0, +))
   }
 
   /// Makes a database as YYCache does.
   private func makeSource(
     _ path: String, _ count: Int, _ corpus: Corpus
-  ) throws(BenchmarkError) {
+  ) throws {
     let database = try SQLiteDatabase(path: path)
     defer { database.close() }
     try database.execute(

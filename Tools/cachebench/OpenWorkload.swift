@@ -3,7 +3,7 @@ import CacheStore
 
 extension Bench {
   /// Opens a clean store in fresh processes: how long it takes, and what an entry costs in memory.
-  func open() throws(BenchmarkError) {
+  func open() throws {
     guard configuration.systems.contains(.store) else { return }
     var rows: [Row] = []
     for count in configuration.entries ?? [1_000_000] {
@@ -28,7 +28,7 @@ extension Bench {
 
   private func openRow(
     _ directory: String, _ count: Int, _ body: Int
-  ) throws(BenchmarkError) -> Row? {
+  ) throws -> Row? {
     var series = Series()
     var bytes: [Double] = []
     for _ in 0..<3 {
@@ -45,9 +45,9 @@ extension Bench {
 }
 
 /// Opens the store in a folder, and prints nanoseconds and bytes of resident memory.
-func runOpen(_ arguments: [String]) throws(BenchmarkError) {
+func runOpen(_ arguments: [String]) throws {
   guard arguments.count == 2, let count = Int(arguments[1]) else {
-    throw .usage("cachebench: this process needs a folder and a number of entries")
+    throw BenchmarkError("cachebench: this process needs a folder and a number of entries")
   }
   let before = Memory.residentBytes()
   let start = MonotonicClock.now()
@@ -57,7 +57,7 @@ func runOpen(_ arguments: [String]) throws(BenchmarkError) {
   let after = Memory.residentBytes()
   // A store that opened fast because it has not read its index would not be open.
   guard system.store.statistics.entries == count else {
-    throw .failed("store: opened \(system.store.statistics.entries) of \(count) entries")
+    throw BenchmarkError("store: opened \(system.store.statistics.entries) of \(count) entries")
   }
   emit("\(spent) \(max(0, after - before))\n")
   system.close()

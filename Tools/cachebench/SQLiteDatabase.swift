@@ -8,7 +8,7 @@ final class SQLiteDatabase {
   private let path: String
 
   /// Opens or creates the database file.
-  init(path: String) throws(BenchmarkError) {
+  init(path: String) throws {
     self.path = path
     let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX
     // Safety: SQLite fills in the handle; the path lives for the call.
@@ -19,13 +19,13 @@ final class SQLiteDatabase {
   }
 
   /// Runs statements that return nothing.
-  func execute(_ sql: String) throws(BenchmarkError) {
+  func execute(_ sql: String) throws {
     // Safety: the text lives for the call; no callback, no error buffer.
     guard unsafe sqlite3_exec(handle, sql, nil, nil, nil) == SQLITE_OK else { throw failure(sql) }
   }
 
   /// Compiles one statement.
-  func prepare(_ sql: String) throws(BenchmarkError) -> SQLiteStatement {
+  func prepare(_ sql: String) throws -> SQLiteStatement {
     var statement: OpaquePointer?
     // Safety: SQLite fills in the statement; the text lives for the call.
     let code = unsafe sqlite3_prepare_v2(handle, sql, -1, &statement, nil)
@@ -44,7 +44,7 @@ final class SQLiteDatabase {
   func failure(_ doing: String) -> BenchmarkError {
     // Safety: the message is NUL-terminated and copied at once.
     let text = unsafe String(cString: sqlite3_errmsg(handle))
-    return .failed("sqlite: \(path): \(doing): \(text)")
+    return BenchmarkError("sqlite: \(path): \(doing): \(text)")
   }
 }
 
@@ -78,7 +78,7 @@ final class SQLiteStatement {
   }
 
   /// Moves to the next row; returns false at the end.
-  func step() throws(BenchmarkError) -> Bool {
+  func step() throws -> Bool {
     // Safety: the handle is valid until finalize.
     switch unsafe sqlite3_step(handle) {
     case SQLITE_ROW: return true

@@ -85,7 +85,7 @@ final class SQLiteSystem: CacheUnderTest {
     """
 
   /// Opens or creates `cache.db` in a folder.
-  init(path: String, isTuned: Bool, corpus: Corpus) throws(BenchmarkError) {
+  init(path: String, isTuned: Bool, corpus: Corpus) throws {
     name = isTuned ? .sqliteTuned : .sqlite
     self.path = path
     self.isTuned = isTuned
@@ -107,12 +107,12 @@ final class SQLiteSystem: CacheUnderTest {
     Value([corpus.key(entry.index)])
   }
 
-  func store(_ value: Value) throws(BenchmarkError) {
+  func store(_ value: Value) throws {
     guard let turns else { return try storeNow(value) }
-    try turns.lock.withLock { _ throws(BenchmarkError) in try storeNow(value) }
+    try turns.lock.withLock { _ throws in try storeNow(value) }
   }
 
-  private func storeNow(_ value: Value) throws(BenchmarkError) {
+  private func storeNow(_ value: Value) throws {
     if !isBulk { try database.execute("BEGIN IMMEDIATE") }
     try run(.delete) { statement in
       unsafe statement.bind(1, value.part(0), isText: true)
@@ -127,7 +127,7 @@ final class SQLiteSystem: CacheUnderTest {
     if !isBulk { try database.execute("COMMIT") }
   }
 
-  func hit(_ key: Value) throws(BenchmarkError) -> Bool {
+  func hit(_ key: Value) throws -> Bool {
     var row: Int64?
     try run(.select) { statement in
       unsafe statement.bind(1, key.part(0), isText: true)
@@ -141,7 +141,7 @@ final class SQLiteSystem: CacheUnderTest {
     return true
   }
 
-  func miss(_ key: Value) throws(BenchmarkError) -> Bool {
+  func miss(_ key: Value) throws -> Bool {
     var isAbsent = true
     try run(.select) { statement in
       unsafe statement.bind(1, key.part(0), isText: true)
@@ -155,17 +155,17 @@ final class SQLiteSystem: CacheUnderTest {
     lastBody == body && !lastResponse.isEmpty
   }
 
-  func beginBulk() throws(BenchmarkError) {
+  func beginBulk() throws {
     try database.execute("BEGIN")
     isBulk = true
   }
 
-  func endBulk() throws(BenchmarkError) {
+  func endBulk() throws {
     isBulk = false
     try database.execute("COMMIT")
   }
 
-  func sibling() throws(BenchmarkError) -> any CacheUnderTest {
+  func sibling() throws -> any CacheUnderTest {
     let other = try SQLiteSystem(path: path, isTuned: isTuned, corpus: corpus)
     other.turns = turns
     return other
@@ -191,7 +191,7 @@ final class SQLiteSystem: CacheUnderTest {
   private func run(
     _ query: Query, bind: (SQLiteStatement) -> Void,
     read: (SQLiteStatement) -> Void = { _ in }
-  ) throws(BenchmarkError) {
+  ) throws {
     let statement = try self.statement(query)
     bind(statement)
     defer {
@@ -200,7 +200,7 @@ final class SQLiteSystem: CacheUnderTest {
     if try statement.step() { read(statement) }
   }
 
-  private func statement(_ query: Query) throws(BenchmarkError) -> SQLiteStatement {
+  private func statement(_ query: Query) throws -> SQLiteStatement {
     if isTuned || isBulk, let kept = kept[query.rawValue] { return kept }
     let statement = try database.prepare(query.sql)
     if isTuned || isBulk { kept[query.rawValue] = statement }

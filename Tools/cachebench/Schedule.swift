@@ -4,7 +4,7 @@ extension Bench {
   ///
   /// What removes files comes last, and no folder is removed before the end: for five minutes
   /// after a removal ext4 searches around the inodes it freed, and all that makes files slows down.
-  func run() throws(BenchmarkError) {
+  func run() throws {
     let first = try fill([.store, .floor, .log, .dictionary, .sqliteTuned])
     try runAlone([.burst, .hammer, .decision, .migrate, .duplicate, .open, .large])
     let second = try fill([.sqlite, .urlcache])
@@ -15,7 +15,7 @@ extension Bench {
   }
 
   /// Fills caches and runs on them what was asked for, except `replace`, which removes files.
-  private func fill(_ names: [SystemName]) throws(BenchmarkError) -> FilledCaches? {
+  private func fill(_ names: [SystemName]) throws -> FilledCaches? {
     let chosen = configuration.workloads.filter { Self.shared.contains($0) }
     guard !chosen.isEmpty, names.contains(where: { configuration.systems.contains($0) }) else {
       return nil
@@ -27,7 +27,7 @@ extension Bench {
     return caches
   }
 
-  private func runAlone(_ workloads: [Workload]) throws(BenchmarkError) {
+  private func runAlone(_ workloads: [Workload]) throws {
     for workload in workloads where configuration.workloads.contains(workload) {
       progress("\(workload.rawValue): \(workload.summary)")
       switch workload {
@@ -70,7 +70,7 @@ extension FilledCaches {
   /// Runs a workload if it was asked for.
   fileprivate func run(
     _ workload: Workload, in configuration: Configuration
-  ) throws(BenchmarkError) {
+  ) throws {
     if configuration.workloads.contains(workload) { try run(workload) }
   }
 }

@@ -12,21 +12,6 @@ struct Series: Sendable {
   /// Tells whether the budget is spent.
   var isExhausted: Bool { total >= budget }
 
-  /// Adds one operation.
-  @inline(__always)
-  mutating func record(_ nanoseconds: UInt64) {
-    operations.append(nanoseconds)
-    total &+= nanoseconds
-  }
-
-  /// Closes a slice: what was recorded since `start`, and what settling took on top.
-  mutating func endSlice(start: SliceMark, settling: UInt64) {
-    let count = operations.count - start.count
-    guard count > 0 else { return }
-    total &+= settling
-    sliceMeans.append(Double(total - start.total) / Double(count))
-  }
-
   /// Adds nanoseconds that belong to all slices alike.
   mutating func addToSlices(_ nanoseconds: UInt64) {
     total &+= nanoseconds
@@ -34,18 +19,16 @@ struct Series: Sendable {
     for place in sliceMeans.indices { sliceMeans[place] += share }
   }
 
-  /// Adds a slice that several threads ran side by side.
+  /// Adds a slice.
   ///
-  /// - Parameter wall: nanoseconds from the first operation's start to the last one's end.
+  /// - Parameter wall: nanoseconds of all its operations, or from the start of the first one to the end of
+  ///   the last one if several threads ran them, with the work that they left to the background.
   mutating func add(slice: [UInt64], wall: UInt64) {
     guard !slice.isEmpty else { return }
     operations += slice
     total &+= wall
     sliceMeans.append(Double(wall) / Double(slice.count))
   }
-
-  /// Marks where a slice begins.
-  var mark: SliceMark { SliceMark(count: operations.count, total: total) }
 
   /// Returns the figures that are printed; nil when nothing ran.
   func summary() -> Summary? {
@@ -56,17 +39,8 @@ struct Series: Sendable {
     }
     return Summary(
       operations: sorted.count, sliceMean: median(sliceMeans),
-      median: quantile(0.5), p99: quantile(0.99), p999: quantile(0.999),
-      maximum: Double(sorted[sorted.count - 1]))
+      median: quantile(0.5), p99: quantile(0.99))
   }
-}
-
-/// Remembers where a slice of a `Series` begins.
-struct SliceMark {
-  /// Operations recorded before the slice.
-  fileprivate var count: Int
-  /// Nanoseconds recorded before the slice.
-  fileprivate var total: UInt64
 }
 
 /// The figures of one series, all times in nanoseconds.
@@ -79,10 +53,6 @@ struct Summary: Sendable {
   var median: Double
   /// What 99 of 100 single operations stay below.
   var p99: Double
-  /// What 999 of 1,000 single operations stay below.
-  var p999: Double
-  /// The slowest single operation.
-  var maximum: Double
 
   /// Operations a second, from the median over slices.
   var operationsPerSecond: Double { sliceMean > 0 ? 1e9 / sliceMean : 0 }

@@ -15,16 +15,6 @@ struct StoreSettings: Sendable {
   var lag = Duration.zero
 }
 
-/// Calls the store, and puts its error into the words of the benchmark.
-@inline(__always)
-func described<Result>(_ work: () throws(StoreError) -> Result) throws(BenchmarkError) -> Result {
-  do throws(StoreError) {
-    return try work()
-  } catch {
-    throw .failed("store: \(error)")
-  }
-}
-
 /// The engine of this package.
 final class StoreSystem: CacheUnderTest {
   /// A response, ready to be handed over.
@@ -47,19 +37,17 @@ final class StoreSystem: CacheUnderTest {
   /// Opens or creates a store in a folder.
   convenience init(
     path: String, corpus: Corpus, settings: StoreSettings = StoreSettings()
-  ) throws(BenchmarkError) {
+  ) throws {
     var options = Options()
     options.memoryBytes = settings.memoryBytes
     options.durability = settings.isDurable ? .full : .process
     options.settling = settings.settling
     options.lag = settings.lag
-    let store = try described { () throws(StoreError) in
-      try Store(at: path + "/store", options: options)
-    }
+    let store = try Store(at: path + "/store", options: options)
     if let maximum = settings.maximumEntries {
       var limits = store.limits
       limits.entries = UInt64(maximum)
-      try described { () throws(StoreError) in try store.setLimits(limits) }
+      try store.setLimits(limits)
     }
     self.init(
       store: store, corpus: corpus, isLimited: settings.maximumEntries != nil, ownsStore: true)
@@ -83,10 +71,8 @@ final class StoreSystem: CacheUnderTest {
     ByteString(bytes: corpus.key(entry.index))
   }
 
-  func store(_ value: Value) throws(BenchmarkError) {
-    _ = try described { () throws(StoreError) in
-      try store.put(value.body, for: value.key, metadata: value.metadata)
-    }
+  func store(_ value: Value) throws {
+    try store.put(value.body, for: value.key, metadata: value.metadata)
   }
 
   func hit(_ key: ByteString) -> Bool {
@@ -107,22 +93,20 @@ final class StoreSystem: CacheUnderTest {
   /// Writes the access times, and where something is evicted, waits for that.
   ///
   /// Waiting everywhere would count a second of sleep: access times may lie that long in memory.
-  func settle() throws(BenchmarkError) {
-    try described { () throws(StoreError) in try store.flush() }
+  func settle() throws {
+    try store.flush()
     if isLimited { store.waitUntilIdle() }
   }
 
   /// Writes the files of all entries that only the journal has.
-  func writeFiles() throws(BenchmarkError) {
-    try described { () throws(StoreError) in try store.settle() }
+  func writeFiles() throws {
+    try store.settle()
   }
 
   /// Does the same, and removes the bodies from the journal.
-  func leaveLog() throws(BenchmarkError) {
-    try described { () throws(StoreError) in
-      try store.settle()
-      try store.purge()
-    }
+  func leaveLog() throws {
+    try store.settle()
+    try store.purge()
   }
 
   func sibling() -> any CacheUnderTest {

@@ -3,7 +3,7 @@ import CacheStore
 /// The workloads that bring caches of their own and mostly store: evict, duplicate and durable.
 extension Bench {
   /// Stores into a store that is full, in turns with one of the same size that has room.
-  func evict() throws(BenchmarkError) {
+  func evict() throws {
     let count = configuration.entryCount
     let corpus = self.corpus
     let below = try makeLanes([.store], corpus)
@@ -27,7 +27,7 @@ extension Bench {
 
   /// Stores in bursts of 10,000 entries. Between them the store writes the files that it has left to
   /// the background, which is not measured.
-  func burst() throws(BenchmarkError) {
+  func burst() throws {
     let count = configuration.entryCount
     let corpus = self.corpus
     let lanes = try makeLanes([.store, .floor, .log, .sqliteTuned], corpus)
@@ -49,7 +49,7 @@ extension Bench {
   }
 
   /// Stores bodies of which only 16 differ.
-  func duplicate() throws(BenchmarkError) {
+  func duplicate() throws {
     let count = configuration.entryCount
     var corpus = self.corpus
     corpus.distinctBodies = 16
@@ -70,40 +70,26 @@ extension Bench {
   ///
   /// SQLite's connections take turns at a lock of the program: its own way of waiting sleeps, and
   /// is slower than that.
-  func durable() throws(BenchmarkError) {
+  func durable() throws {
     let threads = 8
-    let rounds = 12
     let corpus = self.corpus
     let lanes = try makeLanes(
       [.store, .sqlite], corpus, settings: StoreSettings(isDurable: true))
     defer { close(lanes) }
+    for lane in lanes { (lane.system as? SQLiteSystem)?.shareLock() }
     var next = 0
-    var rows: [Row] = []
-    var teams: [(lane: Lane, team: ThreadTeam, series: Series)] = []
-    for lane in lanes {
-      (lane.system as? SQLiteSystem)?.shareLock()
-      teams.append((lane, try ThreadTeam(threads, lane, corpus), Series()))
-    }
-    defer { for team in teams { team.team.end() } }
-    for round in 0..<rounds {
-      for turn in teams.indices {
-        let chosen = (turn + round) % teams.count
-        let length = teams[chosen].lane.name == .store ? 100 : 25
-        let slices = (0..<threads).map { _ in
-          defer { next += length }
-          return (next..<(next + length)).map { EntryID(index: $0) }[...]
-        }
-        FileTree.writeBack()
-        let result = try teams[chosen].team.run(.store, on: slices)
-        teams[chosen].series.add(slice: result.operations, wall: result.wall)
+    let results = try runTeams(.store, lanes, threads: threads, of: corpus) { name, _ in
+      FileTree.writeBack()
+      let length = name == .store ? 100 : 25
+      return (0..<threads).map { _ in
+        defer { next += length }
+        return (next..<(next + length)).map { EntryID(index: $0) }
       }
     }
-    for team in teams {
-      guard let summary = team.series.summary() else { continue }
-      rows.append(
-        Row(
-          work: "durable", system: team.lane.name, entries: summary.operations,
-          body: corpus.bodyBytes, threads: threads, summary: summary))
+    let rows = results.map { name, summary in
+      Row(
+        work: "durable", system: name, entries: summary.operations, body: corpus.bodyBytes,
+        threads: threads, summary: summary)
     }
     report.print("durable: stores from \(threads) threads, each on the disk at its return", rows)
   }

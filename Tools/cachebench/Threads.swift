@@ -11,7 +11,7 @@ struct SharedSlice: Sendable {
   /// When the last thread ended.
   var end: UInt64 = 0
   /// What went wrong, if anything.
-  var error: BenchmarkError?
+  var error: (any Error)?
 
   /// Nanoseconds from the first start to the last end.
   var wall: UInt64 { end > start ? end - start : 0 }
@@ -21,18 +21,14 @@ struct SharedSlice: Sendable {
 func runSideBySide(
   _ operation: Operation, _ handles: [any CacheUnderTest], on slices: [ArraySlice<EntryID>],
   of corpus: Corpus
-) throws(BenchmarkError) -> SharedSlice {
+) throws -> SharedSlice {
   let collector = SliceCollector(expected: handles.count)
   let running = Monitor(handles.count)
   for (handle, slice) in zip(handles, slices) {
     let lent = LentHandle(handle)
-    do throws(SystemError) {
-      try startThread {
-        collector.run(operation, lent.handle, on: slice, of: corpus)
-        running.change { $0 -= 1 }
-      }
-    } catch {
-      preconditionFailure("The system refused a thread: \(error)")
+    try startThread {
+      collector.run(operation, lent.handle, on: slice, of: corpus)
+      running.change { $0 -= 1 }
     }
   }
   running.wait { $0 == 0 ? () : nil }
@@ -59,7 +55,7 @@ private final class SliceCollector: Sendable {
   ) {
     var series = Series()
     var start: UInt64 = 0
-    do throws(BenchmarkError) {
+    do {
       try handle.run(operation, on: slice, of: corpus, into: &series) {
         waitForOthers()
         start = MonotonicClock.now()
@@ -72,7 +68,7 @@ private final class SliceCollector: Sendable {
     }
   }
 
-  private func add(_ series: Series, start: UInt64, error: BenchmarkError?) {
+  private func add(_ series: Series, start: UInt64, error: (any Error)?) {
     let end = MonotonicClock.now()
     state.withLock { state in
       state.operations += series.operations

@@ -4,7 +4,7 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// Foundation's URLCache, on disk or in memory alone.
+/// Foundation's URLCache, on disk.
 ///
 /// On Linux it keys by host and path only, scans its folder on every store and crashes when a key
 /// that was stored twice is evicted: so its capacity is never reached here, and nothing is replaced.
@@ -20,12 +20,10 @@ final class URLCacheSystem: CacheUnderTest {
   private let cache: URLCache
   private var lastBody = Data()
 
-  /// Opens a cache in a folder, which it makes even when it keeps everything in memory.
-  init(path: String, corpus: Corpus, inMemory: Bool = false) {
+  /// Opens a cache in a folder.
+  init(path: String, corpus: Corpus) {
     self.corpus = corpus
-    let plenty = 1 << 40
-    cache = URLCache(
-      memoryCapacity: inMemory ? plenty : 0, diskCapacity: inMemory ? 0 : plenty, diskPath: path)
+    cache = URLCache(memoryCapacity: 0, diskCapacity: 1 << 40, diskPath: path)
   }
 
   private init(sharing other: URLCacheSystem) {
@@ -33,14 +31,14 @@ final class URLCacheSystem: CacheUnderTest {
     cache = other.cache
   }
 
-  func makeValue(_ entry: EntryID) throws(BenchmarkError) -> Value {
+  func makeValue(_ entry: EntryID) throws -> Value {
     let request = makeKey(entry)
     var fields: [String: String] = [:]
     for field in corpus.fields(entry) { fields[field.name] = field.value }
     guard let url = request.url,
       let response = HTTPURLResponse(
         url: url, statusCode: 200, httpVersion: "HTTP/1.1", headerFields: fields)
-    else { throw .failed("urlcache: no response for \(corpus.url(entry.index))") }
+    else { throw BenchmarkError("urlcache: no response for \(corpus.url(entry.index))") }
     return Value(
       request: request,
       response: CachedURLResponse(response: response, data: Data(corpus.body(entry))))
