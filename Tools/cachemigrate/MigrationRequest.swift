@@ -5,11 +5,8 @@ import StoreMigration
 struct MigrationRequest: Sendable {
   let source: String
   let destination: String
-  let format: SourceFormat?
-  let mappings: [URLMapping]
-  let dropsExpired: Bool
-  let ignoresAuthorization: Bool
-  let isDryRun: Bool
+  /// The options for the library.
+  let options: MigrationOptions
   let isJSON: Bool
   let report: String?
   let isResumed: Bool
@@ -18,7 +15,7 @@ struct MigrationRequest: Sendable {
   ///
   /// - Throws: `UsageError` for options that exclude each other.
   init(_ invocation: Invocation) throws(UsageError) {
-    let options = Declarations.self
+    let declared = Declarations.self
     func path(_ argument: Argument) throws(UsageError) -> String {
       guard let text = argument.text else {
         throw invocation.usageError(
@@ -26,36 +23,25 @@ struct MigrationRequest: Sendable {
       }
       return text
     }
-    let remedy = "leave one of them out"
-    try invocation.exclude(options.keepExpired, options.dropExpired, remedy: remedy)
-    try invocation.exclude(options.dryRun, options.resume, remedy: remedy)
-    source = try path(invocation.value(of: options.source))
-    destination = try path(invocation.value(of: options.destination))
-    report = try invocation[options.report].map(path)
+    try invocation.exclude(declared.dryRun, declared.resume, remedy: "leave one of them out")
+    source = try path(invocation.value(of: declared.source))
+    destination = try path(invocation.value(of: declared.destination))
+    report = try invocation[declared.report].map(path)
     if report == "-" {
       throw invocation.usageError(
         "--report needs a file, and '-' is none",
         remedy: "name a file, or './-' for one of that name")
     }
-    format = invocation.value(of: options.from).format
-    mappings = invocation.all(options.mapURL)
-    dropsExpired = invocation[options.dropExpired]
-    ignoresAuthorization = invocation[options.ignoreAuthorization]
-    isDryRun = invocation[options.dryRun]
-    isJSON = invocation[options.json]
-    isResumed = invocation[options.resume]
-  }
-
-  /// The options for the library.
-  var options: MigrationOptions {
-    let place = Argument.environment("TMPDIR")?.text ?? "/var/tmp"
-    var options = MigrationOptions(temporaryFolder: place)
-    options.format = format
-    options.mappings = mappings
-    options.dropsExpired = dropsExpired
-    options.ignoresAuthorization = ignoresAuthorization
-    options.isDryRun = isDryRun
-    return options
+    var options = MigrationOptions(
+      temporaryFolder: Argument.environment("TMPDIR")?.text ?? "/var/tmp")
+    options.format = invocation.value(of: declared.from).format
+    options.mappings = invocation.all(declared.mapURL)
+    options.dropsExpired = invocation[declared.dropExpired]
+    options.ignoresAuthorization = invocation[declared.ignoreAuthorization]
+    options.isDryRun = invocation[declared.dryRun]
+    self.options = options
+    isJSON = invocation[declared.json]
+    isResumed = invocation[declared.resume]
   }
 
   /// Whether the report is JSON lines.

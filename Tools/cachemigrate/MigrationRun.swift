@@ -41,7 +41,7 @@ struct MigrationRun {
         from: request.source, to: request.destination, options: request.options, stop: stop)
     }
     for warning in migration.source.warnings { warn(warning) }
-    let point = request.isDryRun ? nil : resumePoint(migration.source.path)
+    let point = request.options.isDryRun ? nil : resumePoint(migration.source.path)
     let earlier = point.flatMap(earlierState)
     let report = try opened { try openReport(earlier) }
     let line = ProgressLine(total: nil)

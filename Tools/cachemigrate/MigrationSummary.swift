@@ -52,7 +52,7 @@ struct MigrationSummary {
   var status: ExitStatus {
     if isCancelled { return .cancelled }
     if failure != nil { return .operationalError }
-    return counts.faults > 0 || request.isDryRun && !hasRoom ? .faults : .moved
+    return counts.faults > 0 || request.options.isDryRun && !hasRoom ? .faults : .moved
   }
 
   /// Whether the volume has room for all converted entries; true if that cannot be found out.
@@ -63,7 +63,7 @@ struct MigrationSummary {
   /// One word for the result.
   private var word: String {
     if isCancelled { return "cancelled" }
-    return failure != nil ? "failed" : request.isDryRun ? "planned" : "done"
+    return failure != nil ? "failed" : request.options.isDryRun ? "planned" : "done"
   }
 
   /// The reasons for skipped rows, the most frequent first.
@@ -81,7 +81,7 @@ struct MigrationSummary {
 
   /// The lines for people.
   var lines: [String] {
-    let would = request.isDryRun ? "would be " : ""
+    let would = request.options.isDryRun ? "would be " : ""
     var lines = [head]
     if earlierRows > 0 { lines.append("\(earlierRows) rows were moved earlier") }
     var table = TextTable([("RESULT", .left), ("ROWS", .right), ("MEANING", .left)])
@@ -105,12 +105,12 @@ struct MigrationSummary {
     let skipped = counts.rows - converted
     lines.append(
       "\(converted) \(would)converted, \(skipped) skipped, \(faults) of them for a fault")
-    if request.isDryRun { lines += space }
+    if request.options.isDryRun { lines += space }
     return lines
   }
 
   private var meaningOfAuthorization: String {
-    request.ignoresAuthorization
+    request.options.ignoresAuthorization
       ? "Their requests had an Authorization, which was left out."
       : "Found with the same Authorization alone; see --ignore-authorization."
   }
@@ -153,7 +153,7 @@ struct MigrationSummary {
 
   private var jsonOfPlaces: [(String, JSONText)] {
     [
-      ("type", request.isDryRun ? "plan" : "summary"),
+      ("type", request.options.isDryRun ? "plan" : "summary"),
       ("source", .string(source?.path ?? request.source)),
       ("format", .text(source?.format.rawValue)),
       ("destination", .string(request.destination)), ("result", .string(word)),

@@ -20,10 +20,10 @@ struct ResumePoint: Sendable {
     }
     // Rows keep their numbers as long as nobody writes to the database.
     let log = Self.status(database + "-wal").map { "\($0.length) \($0.modified)" } ?? "none"
-    let mappings = request.mappings.map { "\($0.old)=\($0.new)" }.joined(separator: " ")
+    let mappings = request.options.mappings.map { "\($0.old)=\($0.new)" }.joined(separator: " ")
     let text =
       "\(store) \(source.fileNumber) \(source.length) \(source.modified) \(log) "
-      + "\(request.dropsExpired) \(request.ignoresAuthorization) \(mappings)"
+      + "\(request.options.dropsExpired) \(request.options.ignoresAuthorization) \(mappings)"
     subject = Digest(hashing: Array(text.utf8)).description
     file = try StateFile(named: "migrate-\(store)-\(source.fileNumber)")
   }
