@@ -75,7 +75,6 @@ package struct RemoteCheck {
     guard await checkBody() else { return }
     await checkDocument()
     await checkSize()
-    await checkTearing()
     for name in written { try? await server.remove(name) }
   }
 
@@ -269,41 +268,6 @@ extension RemoteCheck {
         error == .full
           ? "a body of 8 MiB is refused (413 or 507): raise the server's limit for PUT (nginx: "
             + "client_max_body_size)" : "a body of 8 MiB cannot be put and read (\(error))")
-    }
-  }
-
-  /// A reader beside two writers must see one of the two documents.
-  private mutating func checkTearing() async {
-    let name = ObjectName.document(of: ByteString(bytes: Self.random(16)), in: options.namespace)
-    let documents = (0..<2).map { _ in
-      SignedDocument.encode(Self.random(100_000), bodies: [], secret: options.secret)
-    }
-    guard (try? await server.putDocument(name, documents[0], condition: nil)) != nil else { return }
-    written.append(name)
-    let (server, secret) = (server, options.secret)
-    let torn = await withTaskGroup(of: Int.self) { group in
-      for document in documents {
-        group.addTask {
-          for _ in 0..<20 {
-            _ = try? await server.putDocument(name, document, condition: nil)
-          }
-          return 0
-        }
-      }
-      group.addTask {
-        var torn = 0
-        for _ in 0..<40 {
-          guard case .bytes(let bytes, _) = try? await server.document(name) else { continue }
-          if (try? SignedDocument.decode(bytes, secret: secret)) == nil { torn += 1 }
-        }
-        return torn
-      }
-      return await group.reduce(0, +)
-    }
-    if torn == 0 {
-      good("tearing", "40 readings beside two writers were whole")
-    } else {
-      note("tearing", "\(torn) of 40 readings beside two writers were torn: these are misses")
     }
   }
 }
