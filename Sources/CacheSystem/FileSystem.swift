@@ -278,3 +278,12 @@ package struct Descriptor: ~Copyable, Sendable {
 
   deinit { system.close(raw) }
 }
+
+/// An open file or folder that several objects share, or that is optional.
+package final class OpenFile: Sendable {
+  /// Its descriptor.
+  package let descriptor: Descriptor
+
+  /// Takes over a descriptor.
+  package init(_ descriptor: consuming Descriptor) { self.descriptor = descriptor }
+}

@@ -31,15 +31,9 @@ final class DownloadPlace: @unchecked Sendable {
   let sums: PathName
   private let stem: PathName
   /// The open folder; `nil` after ``close()``.
-  private var opened: OpenFolder?
+  private var opened: OpenFile?
 
-  private final class OpenFolder {
-    let descriptor: Descriptor
-
-    init(_ descriptor: consuming Descriptor) { self.descriptor = descriptor }
-  }
-
-  private var openFolder: OpenFolder {
+  private var openFolder: OpenFile {
     guard let opened else { preconditionFailure("a folder was used after it was closed") }
     return opened
   }
@@ -59,7 +53,7 @@ final class DownloadPlace: @unchecked Sendable {
       !DownloadRequest.isReserved(last)
     else { throw .invalidPath }
     do throws(SystemError) {
-      opened = OpenFolder(try files.open(userPath: folder, [.read, .directory]))
+      opened = OpenFile(try files.open(userPath: folder, [.read, .directory]))
     } catch {
       throw .file(error)
     }

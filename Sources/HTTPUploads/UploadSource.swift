@@ -6,16 +6,10 @@ import Synchronization
 final class UploadSource: RepeatableBodySource {
   private static let pieceBytes = 256 << 10
 
-  /// The open file that is being read.
-  private final class OpenFile: Sendable {
-    let descriptor: Descriptor
-
-    init(_ descriptor: consuming Descriptor) { self.descriptor = descriptor }
-  }
-
   private struct State {
     var segment = 0
     var offset: UInt64 = 0
+    /// The file that is being read.
     var file: OpenFile?
     var sent: UInt64 = 0
   }

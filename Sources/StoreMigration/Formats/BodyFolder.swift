@@ -69,10 +69,3 @@ final class BodyFolder {
       }
   }
 }
-
-/// An open file or folder that several objects may share.
-final class OpenFile {
-  let descriptor: Descriptor
-
-  init(_ descriptor: consuming Descriptor) { self.descriptor = descriptor }
-}
