@@ -220,7 +220,7 @@ import ToolTesting
     try tool.sql(
       source, "INSERT INTO manifest VALUES('http://h/', NULL, NULL, zeroblob(900000), 1, 1, NULL)")
     try Store(at: tool.store, options: Options(limits: Limits(entryBytes: 200_000))).close()
-    for option in ["--dry-run", "--drop-expired"] {
+    for option in ["--dry-run", "--keep-expired"] {
       let result = try tool.migrate([option, "--json", source, tool.store])
       #expect(result.status == 1)
       #expect(result.text.contains("\"converted\":2,"))

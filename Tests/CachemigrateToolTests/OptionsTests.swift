@@ -4,7 +4,7 @@ import ToolTesting
 @Suite struct OptionsTests {
   @Test(
     arguments: [
-      [], ["a"], ["a", "b", "c"], ["", "b"], ["--drop-expired", "a"],
+      [], ["a"], ["a", "b", "c"], ["", "b"], ["--keep-expired", "--drop-expired", "a", "b"],
       ["--dry-run", "--resume", "a", "b"], ["--from", "sqlite", "a", "b"],
       ["--map-url", "http://a/", "a", "b"], ["--map-url", "=http://a/", "a", "b"],
       ["--map-url", "http://a/=ftp://b/", "a", "b"], ["--no-such-option", "a", "b"],
@@ -32,7 +32,7 @@ import ToolTesting
     #expect(help.errors == "")
     for option in [
       "--from auto|offlinecache|coredata|cfnetwork|yycache", "--dry-run", "--json", "--report FILE",
-      "--resume", "--drop-expired", "--map-url OLD=NEW",
+      "--resume", "--keep-expired", "--drop-expired", "--map-url OLD=NEW",
     ] {
       #expect(help.text.contains(" \(option)"), "\(option)")
     }

@@ -63,7 +63,7 @@ final class Report {
     var table = TextTable([
       ("work", .left), ("system", .left), ("entries", .right), ("threads", .right),
       ("measured", .right), ("mean us", .right), ("median us", .right), ("p99 us", .right),
-      ("per second", .right), ("x store", .right),
+      ("p99.9 us", .right), ("per second", .right), ("x store", .right),
     ])
     for row in rows {
       let summary = row.summary
@@ -76,7 +76,7 @@ final class Report {
         row.work, row.system.rawValue, grouped(row.entries), String(row.threads),
         grouped(summary.operations),
         fixed(summary.sliceMean / 1000, 3), fixed(summary.median / 1000, 3),
-        fixed(summary.p99 / 1000, 3),
+        fixed(summary.p99 / 1000, 3), fixed(summary.p999 / 1000, 3),
         grouped(Int(summary.operationsPerSecond.rounded())), ratio,
       ])
     }

@@ -39,7 +39,7 @@ struct Series: Sendable {
     }
     return Summary(
       operations: sorted.count, sliceMean: median(sliceMeans),
-      median: quantile(0.5), p99: quantile(0.99))
+      median: quantile(0.5), p99: quantile(0.99), p999: quantile(0.999))
   }
 }
 
@@ -53,6 +53,8 @@ struct Summary: Sendable {
   var median: Double
   /// What 99 of 100 single operations stay below.
   var p99: Double
+  /// What 999 of 1,000 single operations stay below.
+  var p999: Double
 
   /// Operations a second, from the median over slices.
   var operationsPerSecond: Double { sliceMean > 0 ? 1e9 / sliceMean : 0 }

@@ -24,6 +24,7 @@ enum Declarations {
     "report", ValueKind<Argument>.path.named("FILE"),
     help: "Write a line for each row; JSON lines if the name ends in .json or .jsonl")
   static let resume = Flag("resume", help: "Continue an interrupted migration")
+  static let keepExpired = Flag("keep-expired", help: "Move entries that have expired; the default")
   static let dropExpired = Flag("drop-expired", help: "Leave entries behind that have expired")
   static let ignoreAuthorization = Flag(
     "ignore-authorization",
@@ -65,7 +66,7 @@ enum Declarations {
     ],
     parameters: [source, destination],
     options: [
-      from, dryRun, json, report, resume, dropExpired, ignoreAuthorization, mapURL,
+      from, dryRun, json, report, resume, keepExpired, dropExpired, ignoreAuthorization, mapURL,
     ],
     examples: [
       .init("cachemigrate --dry-run Cache.db store", "Shows what would be moved, and the space"),

@@ -23,7 +23,9 @@ struct MigrationRequest: Sendable {
       }
       return text
     }
-    try invocation.exclude(declared.dryRun, declared.resume, remedy: "leave one of them out")
+    let remedy = "leave one of them out"
+    try invocation.exclude(declared.keepExpired, declared.dropExpired, remedy: remedy)
+    try invocation.exclude(declared.dryRun, declared.resume, remedy: remedy)
     source = try path(invocation.value(of: declared.source))
     destination = try path(invocation.value(of: declared.destination))
     report = try invocation[declared.report].map(path)
