@@ -16,7 +16,7 @@ struct OriginReference: Sendable, Hashable {
   /// A reference that does not lead to the origin, below its path, is kept. So is a relative
   /// reference, which leads to the same resource from here.
   func rewriting(_ field: HTTPField) -> HTTPField {
-    let reference = field.text
+    let reference = field.reference
     let isPath = reference.hasPrefix("/") && !reference.hasPrefix("//")
     guard !isPath || origin.target != "/", let target = try? url.resolving(reference),
       target.isSameOrigin(as: origin), isPath || isAbsolute(reference),

@@ -41,7 +41,7 @@ extension CacheRules {
   ) -> Bool {
     guard request.method == .post, head.status == 200, hasExplicitLifetime(facts),
       let place = head.fields.only(named: "Content-Location"),
-      let url = try? request.url.resolving(place.text)
+      let url = try? request.url.resolving(place.reference)
     else { return false }
     return url == request.url
   }

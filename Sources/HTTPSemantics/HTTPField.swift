@@ -22,6 +22,12 @@ public struct HTTPField: Sendable, Hashable, CustomStringConvertible {
     String(decoding: value, as: UTF8.self)
   }
 
+  /// The value as a reference to a URL. In one that is not UTF-8, each byte that is not ASCII is
+  /// percent-encoded, as browsers do it: such a URL is served under these bytes.
+  package var reference: String {
+    String(validating: value, as: UTF8.self) ?? PercentEncoding.escaped(value) { $0 < 0x80 }
+  }
+
   /// The field line, with the value as text.
   public var description: String { "\(name): \(text)" }
 

@@ -21,7 +21,7 @@ public enum Invalidation {
     var targets = [request.url]
     for name in ["Location", "Content-Location"] {
       guard let field = head.fields.first(named: name),
-        let url = try? request.url.resolving(field.text),
+        let url = try? request.url.resolving(field.reference),
         // An origin must not invalidate the responses of another one.
         url.isSameOrigin(as: request.url), !targets.contains(url)
       else { continue }

@@ -60,7 +60,7 @@ package enum Redirection {
     guard [301, 302, 303, 307, 308].contains(head.status),
       let location = head.fields.first(named: "Location")
     else { return nil }
-    return Result { () throws(InvalidURL) in try url.resolving(location.text) }
+    return Result { () throws(InvalidURL) in try url.resolving(location.reference) }
   }
 
   /// Returns whether the next request is a `GET`: after a 303, and after a 301 or 302 for a `POST`,

@@ -36,6 +36,18 @@ struct RedirectionTests {
     #expect(sandbox.store.contains("GET http://example.com/b"))
   }
 
+  @Test func `a Location that is not UTF-8 is followed by its bytes`() async throws {
+    let place = HTTPField(name: "Location", value: Array("/caf".utf8) + [0xE9])
+    let sandbox = try ClientSandbox(
+      ScriptedTransport { request in
+        request.url.target == "/a"
+          ? .success(Answer("moved", status: 302, fields: [place]))
+          : .success(Answer(request.url.string))
+      })
+    let result = try await sandbox.client.data(for: request())
+    #expect(result.response.url.target == "/caf%E9")
+  }
+
   @Test func `a loop ends in an error, after as many redirects as are allowed`() async throws {
     let sandbox = try ClientSandbox(transport(["/a": "/b", "/b": "/a"]))
     for maximum in [1, 7, 20] {

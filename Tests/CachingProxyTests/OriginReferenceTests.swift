@@ -29,4 +29,12 @@ import Testing
     let field = rewriting.rewriting(HTTPField("Location", reference))
     #expect(field.text == expected ?? reference)
   }
+
+  @Test func `keeps its bytes if they are not UTF-8`() throws {
+    let origin = try NormalizedURL("http://o.test/")
+    let rewriting = OriginReference(url: origin, origin: origin, address: "http://me")
+    let latin = HTTPField(name: "Location", value: Array("http://o.test/caf".utf8) + [0xE9])
+    #expect(rewriting.rewriting(latin).text == "http://me/caf%E9")
+    #expect(rewriting.rewriting(HTTPField("Location", "//o.test/é")).text == "http://me/%C3%A9")
+  }
 }
