@@ -1,6 +1,6 @@
 import CMicrohttpd
 package import CacheFormat
-import CacheSystem
+package import CacheSystem
 import HTTPSemantics
 import HTTPTransports
 
@@ -10,7 +10,7 @@ import HTTPTransports
 package final class LocalAuthority: @unchecked Sendable {
   // Unchecked: the pointer is written once, and GnuTLS only reads what it points to.
   private let authority: OpaquePointer
-  private let made = Lock(MadeCertificates())
+  private let made: Lock<MadeCertificates>
 
   /// The name, for people.
   package let name: String
@@ -28,7 +28,9 @@ package final class LocalAuthority: @unchecked Sendable {
   /// Reads certificate and key as PEM texts.
   ///
   /// - Throws: ``ProxyError`` with the code `authority`.
-  package init(certificate: [UInt8], key: [UInt8], path: String) throws(ProxyError) {
+  package init(
+    certificate: [UInt8], key: [UInt8], path: String, clock: any WallClock = SystemClock()
+  ) throws(ProxyError) {
     var code: Int32 = 0
     // Safety: both texts are read during the call.
     let authority = unsafe certificate.withUnsafeBytes { certificate in
@@ -48,6 +50,7 @@ package final class LocalAuthority: @unchecked Sendable {
       throw ProxyError(.authority, subject: path, detail: detail)
     }
     unsafe self.authority = authority
+    made = Lock(MadeCertificates(clock))
     var (first, last): (Int64, Int64) = (0, 0)
     var fingerprint = [UInt8](repeating: 0, count: 32)
     // Safety: the function writes at most 32 bytes, and `capacity` bytes with a NUL.
@@ -123,14 +126,17 @@ package final class LocalAuthority: @unchecked Sendable {
   /// - Returns: false if there is none, because the name is longer than names can be, or there is no
   ///   memory.
   func expect(_ host: String, on socket: Int32) -> Bool {
+    certificate(for: host)?.expect(on: socket, host: Self.address(host) == nil ? host : nil)
+      ?? false
+  }
+
+  /// Returns the certificate for a host: that which was made before, or a new one.
+  func certificate(for host: String) -> MadeCertificate? {
     made.withLock { made in
-      let isAddress = Self.address(host) != nil
-      if let known = made.find(host) {
-        return known.expect(on: socket, host: isAddress ? nil : host)
-      }
-      guard let new = make(host) else { return false }
+      if let known = made.find(host) { return known }
+      guard let new = make(host) else { return nil }
       made.add(new, for: host)
-      return new.expect(on: socket, host: isAddress ? nil : host)
+      return new
     }
   }
 
@@ -171,16 +177,16 @@ extension LocalAuthority: Hashable {
 
 /// A certificate for a host.
 @safe
-private final class MadeCertificate: @unchecked Sendable {
+final class MadeCertificate: @unchecked Sendable {
   // Unchecked: the pointer is written once, to a counted object that does not change.
   private let leaf: OpaquePointer
 
-  init(taking leaf: OpaquePointer) { unsafe self.leaf = leaf }
+  fileprivate init(taking leaf: OpaquePointer) { unsafe self.leaf = leaf }
 
   deinit { unsafe ocmhd_release_leaf(leaf) }
 
   /// Makes a connection use it.
-  func expect(on socket: Int32, host: String?) -> Bool {
+  fileprivate func expect(on socket: Int32, host: String?) -> Bool {
     // Safety: the table keeps the certificate as long as the handshake lasts, and copies the name.
     unsafe ocmhd_expect_handshake(socket, leaf, host) != 0
   }
@@ -190,26 +196,35 @@ private final class MadeCertificate: @unchecked Sendable {
 /// goes first.
 private struct MadeCertificates: Sendable {
   private static let maximum = 1_024
-  /// The time after which all are made anew, long before they end.
-  private static let longest = Duration.seconds(7 * 86_400)
+  /// The age at which one is made anew, long before it ends.
+  private static let longest: Int64 = 7 * 86_400 * 1_000_000_000
 
-  private var items: [String: (certificate: MadeCertificate, used: UInt64)] = [:]
+  private let clock: any WallClock
+  private var items: [String: (certificate: MadeCertificate, made: Int64, used: UInt64)] = [:]
   private var uses: UInt64 = 0
-  private var begun = ContinuousClock.now
+
+  init(_ clock: any WallClock) { self.clock = clock }
 
   var count: Int { items.count }
 
+  /// Returns the certificate for a host. One of the future was made before the clock was set back, so
+  /// it is not valid yet.
   mutating func find(_ host: String) -> MadeCertificate? {
-    if ContinuousClock.now - begun > Self.longest { (items, begun) = ([:], .now) }
+    guard let item = items[host], (0..<Self.longest).contains(clock.now() &- item.made) else {
+      return nil
+    }
     uses += 1
     items[host]?.used = uses
-    return items[host]?.certificate
+    return item.certificate
   }
 
   mutating func add(_ certificate: MadeCertificate, for host: String) {
-    if items.count >= Self.maximum, let old = items.min(by: { $0.value.used < $1.value.used }) {
+    if items[host] == nil, items.count >= Self.maximum,
+      let old = items.min(by: { $0.value.used < $1.value.used })
+    {
       items[old.key] = nil
     }
-    items[host] = (certificate, uses)
+    uses += 1
+    items[host] = (certificate, clock.now(), uses)
   }
 }

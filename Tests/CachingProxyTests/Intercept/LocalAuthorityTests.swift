@@ -1,12 +1,16 @@
 import CacheFormat
+import CacheSystem
 import Testing
 
 @testable import CachingProxy
 
 @Suite struct LocalAuthorityTests {
-  private func authority(_ hosts: [String] = []) throws -> LocalAuthority {
+  private func authority(
+    _ hosts: [String] = [], clock: any WallClock = SystemClock()
+  ) throws -> LocalAuthority {
     let made = try #require(LocalAuthority.make(name: "Test", hosts: hosts, days: 2))
-    return try LocalAuthority(certificate: made.certificate, key: made.key, path: "test")
+    return try LocalAuthority(
+      certificate: made.certificate, key: made.key, path: "test", clock: clock)
   }
 
   @Test func `it is read as it was made`() throws {
@@ -35,6 +39,20 @@ import Testing
     }
     #expect(authority.madeCount == 1_024)
     for number in 0..<1_100 { LocalAuthority.forget(first + Int32(number)) }
+  }
+
+  @Test(arguments: [(60, true), (6 * 86_400, true), (8 * 86_400, false), (-7_200, false)])
+  func `a certificate is made anew after a week, and if the clock was set back`(
+    seconds: Int64, isKept: Bool
+  ) throws {
+    let clock = SetClock()
+    let authority = try authority(clock: clock)
+    let first = try #require(authority.certificate(for: "a.test"))
+    clock.advance(seconds: seconds)
+    let second = try #require(authority.certificate(for: "a.test"))
+    #expect((first === second) == isKept)
+    #expect(authority.certificate(for: "a.test") === second)
+    #expect(authority.madeCount == 1)
   }
 
   @Test(arguments: ["a.test", "xn--bcher-kva.example", "127.0.0.1", "[::1]", "a_b.test"])
