@@ -30,6 +30,10 @@ package final class CredentialSession: Sendable {
   /// ever.
   static let maximumRefusals = 8
 
+  /// The limit of realms of one origin: a server may name another one each time. The oldest is forgotten
+  /// for another, which costs one more 401.
+  private static let maximumRealms = 64
+
   /// The limit of directories of one protection space; a forgotten one costs one more 401.
   private static let maximumDirectories = 64
 
@@ -120,6 +124,12 @@ package final class CredentialSession: Sendable {
         }
         Self.release(state.kept[index].credential, &state)
         state.kept.remove(at: index)
+      }
+      let others = state.kept.indices.filter {
+        state.kept[$0].space.origin == space.origin && !state.kept[$0].space.realm.isEmpty
+      }
+      if others.count >= Self.maximumRealms {
+        Self.release(state.kept.remove(at: others[0]).credential, &state)
       }
       Self.retain(credential, &state)
       state.changes += 1

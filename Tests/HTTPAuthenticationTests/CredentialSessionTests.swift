@@ -44,6 +44,23 @@ struct CredentialSessionTests {
     #expect(try sent("a.example/35/x") == nil)
   }
 
+  @Test("of very many realms of an origin, the last ones are remembered")
+  func manyRealms() throws {
+    try keep(one, at: "b.example/", realm: "other")
+    try keep(two, at: "a.example/", realm: "")
+    for number in 0..<100 { try keep(one, at: "a.example/", realm: "\(number)") }
+    let origin = NormalizedURL.Origin(try url("a.example/"))
+    let kept = (0..<100).filter {
+      session.credential(in: CredentialSession.Space(origin: origin, realm: "\($0)")) != nil
+    }
+    #expect(kept == Array(36..<100))
+    let unknown = CredentialSession.Space(origin: origin, realm: "")
+    #expect(session.credential(in: unknown) == two)
+    #expect(try sent("b.example/x") == one)
+    session.forgetAll()
+    #expect(session.credential(named: one.name) == nil)
+  }
+
   @Test("the deepest folder counts, and a realm may have several")
   func depth() throws {
     try keep(one, at: "a.example/", everywhere: true)
