@@ -36,7 +36,9 @@ final class OriginQueues {
       enter(transfer)
       return true
     }
-    let place = queue.waiting.firstPlace { $0.priority >= transfer.priority }
+    // The first one, as a rule: most have the same priority.
+    let waiting = queue.waiting
+    let place = waiting.firstIndex { $0.priority >= transfer.priority } ?? waiting.endIndex
     queues[origin]?.waiting.insert(transfer, at: place)
     waitingCount += 1
     return false
@@ -121,19 +123,4 @@ final class OriginQueues {
 extension Transfer {
   var origin: NormalizedURL.Origin { NormalizedURL.Origin(request.url) }
   fileprivate var priority: Int { options.priority }
-}
-
-extension Array {
-  /// Returns the index of the first element for which the predicate holds; once it holds, it has to hold
-  /// for all later elements. Returns the count if it holds for none.
-  ///
-  /// - Complexity: O(log *n*).
-  fileprivate func firstPlace(where holds: (Element) -> Bool) -> Int {
-    var (low, high) = (0, count)
-    while low < high {
-      let middle = (low + high) / 2
-      if holds(self[middle]) { high = middle } else { low = middle + 1 }
-    }
-    return low
-  }
 }
