@@ -1,7 +1,7 @@
 import HTTPSemantics
 
 /// The result of the cache for an answer, as it is counted.
-enum AnswerOutcome: Sendable, CaseIterable {
+enum AnswerOutcome: Int, Sendable, CaseIterable {
   /// The answer came from the store, fresh, without asking the origin.
   case hit
   /// The answer came from the store past its freshness, which was allowed, or because the origin

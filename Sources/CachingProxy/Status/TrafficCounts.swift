@@ -1,7 +1,7 @@
 /// The counts of answers: of a second, of a minute, or since the start.
 struct TrafficCounts: Sendable, Hashable {
   /// The number of answers of each outcome, in the order of the cases.
-  private var outcomes = InlineCounts()
+  private var outcomes = SIMD8<UInt64>()
   /// The body bytes that were sent to clients.
   private(set) var sentBytes: UInt64 = 0
   /// The part of these bytes that came from the origin.
@@ -13,7 +13,7 @@ struct TrafficCounts: Sendable, Hashable {
 
   /// Records an answer.
   mutating func add(_ record: AnswerRecord, _ account: AnswerRecord.Account) {
-    outcomes[account.outcome] += 1
+    outcomes[account.outcome.rawValue] += 1
     sentBytes &+= record.bytesSent
     fetchedBytes &+= account.fetchedBytes
     if !record.isComplete { cutShort += 1 }
@@ -22,7 +22,7 @@ struct TrafficCounts: Sendable, Hashable {
 
   /// Adds the counts of another span of time.
   static func += (left: inout TrafficCounts, right: TrafficCounts) {
-    for outcome in AnswerOutcome.allCases { left.outcomes[outcome] += right[outcome] }
+    left.outcomes &+= right.outcomes
     left.sentBytes &+= right.sentBytes
     left.fetchedBytes &+= right.fetchedBytes
     left.cutShort += right.cutShort
@@ -30,10 +30,10 @@ struct TrafficCounts: Sendable, Hashable {
   }
 
   /// The number of answers with an outcome.
-  subscript(outcome: AnswerOutcome) -> UInt64 { outcomes[outcome] }
+  subscript(outcome: AnswerOutcome) -> UInt64 { outcomes[outcome.rawValue] }
 
   /// The number of all answers.
-  var all: UInt64 { AnswerOutcome.allCases.reduce(0) { $0 + self[$1] } }
+  var all: UInt64 { outcomes.wrappedSum() }
 
   /// The number of answers that came from the store without waiting for the origin.
   var fromStore: UInt64 { self[.hit] + self[.stale] }
@@ -47,39 +47,6 @@ struct TrafficCounts: Sendable, Hashable {
 
   /// The bytes that clients received without the origin sending them.
   var savedBytes: UInt64 { sentBytes - min(sentBytes, fetchedBytes) }
-}
-
-/// One number for each outcome, stored in place.
-private struct InlineCounts: Sendable, Hashable {
-  private var hit: UInt64 = 0
-  private var stale: UInt64 = 0
-  private var revalidated: UInt64 = 0
-  private var miss: UInt64 = 0
-  private var bypass: UInt64 = 0
-  private var error: UInt64 = 0
-
-  subscript(outcome: AnswerOutcome) -> UInt64 {
-    get {
-      switch outcome {
-      case .hit: hit
-      case .stale: stale
-      case .revalidated: revalidated
-      case .miss: miss
-      case .bypass: bypass
-      case .error: error
-      }
-    }
-    set {
-      switch outcome {
-      case .hit: hit = newValue
-      case .stale: stale = newValue
-      case .revalidated: revalidated = newValue
-      case .miss: miss = newValue
-      case .bypass: bypass = newValue
-      case .error: error = newValue
-      }
-    }
-  }
 }
 
 /// The counts of the tunnels since the start.
