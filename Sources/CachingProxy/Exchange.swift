@@ -167,13 +167,11 @@ final class Exchange: Sendable {
       note(url.string)
       if core.forwarding != nil { state.withLock { $0.reversed = (head, url) } }
       if core.identity.isLoop(head.fields) { return begin(head, OwnAnswers.loop()) }
-      switch MaxForwards.apply(to: head) {
-      case .answer(let answer): return begin(head, answer)
-      case .forward(let head):
-        let request = core.request(head, to: url)
-        if let name = head.upgrade, let desk = core.desk { return upgrade(request, to: name, desk) }
-        return begin(head, request)
-      }
+      var head = head
+      if let answer = head.countForward() { return begin(head, answer) }
+      let request = core.request(head, to: url)
+      if let name = head.upgrade, let desk = core.desk { return upgrade(request, to: name, desk) }
+      return begin(head, request)
     case .capabilities:
       note(head.target)
       return begin(head, OwnAnswers.capabilities())
