@@ -43,16 +43,8 @@ struct UploadState {
 /// The error for a client that did not send the whole body.
 struct UploadBroken: Error {}
 
-/// Passes the body of a request to the transport, at the transport's pace.
-final class UploadSource: RequestBodySource {
-  private let exchange: Exchange
-
-  init(_ exchange: Exchange) { self.exchange = exchange }
-
-  func next() async throws -> [UInt8]? { try await exchange.nextUploadPiece() }
-}
-
-extension Exchange {
+// The transport asks for the body at its own pace.
+extension Exchange: RequestBodySource {
   /// Accepts a piece of the body, unless enough bytes are waiting.
   ///
   /// The last piece is always accepted, even before the origin has asked for the body: after the
@@ -96,7 +88,7 @@ extension Exchange {
   }
 
   /// Returns the next received bytes, or `nil` after the last ones.
-  func nextUploadPiece() async throws -> [UInt8]? {
+  func next() async throws -> [UInt8]? {
     while true {
       let upload = state.withLock { state -> (piece: [UInt8]?, isFinished: Bool, isFailed: Bool) in
         if !state.upload.isWanted {

@@ -238,7 +238,7 @@ final class Exchange: Sendable {
       state.upload.sendsContinue = !head.isContinuedByLibrary
       state.phase = head.expectsContinue ? .startingUpload : .uploading
     }
-    fetch(request, .stream(length: length, UploadSource(self)))
+    fetch(request, .stream(length: length, self))
     return head.expectsContinue ? afterStart() : 0
   }
 

@@ -22,7 +22,7 @@ import Testing
   private func resume(_ act: (Exchange) -> Void) async {
     let exchange = makeExchange()
     let probe = LockProbe(exchange)
-    let task = Task(executorPreference: probe) { _ = try? await exchange.nextUploadPiece() }
+    let task = Task(executorPreference: probe) { _ = try? await exchange.next() }
     while exchange.state.withLock({ $0.upload.reader == nil }) { await Task.yield() }
     act(exchange)
     await task.value
