@@ -13,17 +13,25 @@ extension ResponseCache {
     else { return nil }
     for variant in matching {
       guard mayReturn(variant, to: question.request),
-        let part = variant.response.contentRange, part.first == 0,
-        let length = part.completeLength, part.last + 1 < length,
-        let rest = question.request.completing(part.last + 1...length - 1, of: variant.response),
+        let resumption = resumption(of: variant.response),
         case .success(let beginning) = opened(variant)
       else { continue }
       guard case .forward(var forwarding) = question.without(.otherPart) else { return nil }
-      forwarding.request = rest
+      forwarding.request = resumption.request(question.request)
       forwarding.completing = beginning
       return .forward(forwarding)
     }
     return nil
+  }
+
+  /// Returns how to go on after a stored beginning; `nil` for another part, and without a strong
+  /// validator.
+  private func resumption(of stored: StoredResponse) -> Resumption? {
+    guard let part = stored.contentRange, part.first == 0, let length = part.completeLength,
+      part.last + 1 < length
+    else { return nil }
+    return Resumption(
+      of: stored.fields, offset: part.count, completeLength: length, now: stored.responseTime)
   }
 
   /// Appends the rest to the stored beginning. Requests the whole representation instead if they do
@@ -33,25 +41,20 @@ extension ResponseCache {
     _ beginning: StoredVariant, _ head: HTTPResponseHead, _ forwarding: Forwarding,
     _ times: ResponseTimes
   ) -> Receipt {
-    let now = times.response.date
-    let fields = rules.fieldsToStore(head.fields, receivedAt: now)
-    let rest = StoredResponse(
-      status: 206, fields: fields, requestTime: times.request.date, responseTime: now,
-      selection: beginning.response.selection, rules: rules)
-    if let first = beginning.response.contentRange, let second = rest.contentRange,
-      second.first == first.last + 1, second.last + 1 == first.completeLength,
-      Parts.mayCombine(beginning.response, rest), let body = beginning.body,
-      beginning.length == UInt64(first.count)
+    if case .goOn(let end, let length)? = resumption(of: beginning.response)?.judge(head),
+      end == length, let body = beginning.body,
+      beginning.length == beginning.response.contentRange?.count
     {
       var whole = HTTPResponseHead(
         status: 200,
         // All fields of the response, because fields that are not stored decide whether the rest
         // is.
-        fields: Freshening.freshened(beginning.response.fields, by: head.fields, receivedAt: now))
+        fields: Freshening.freshened(
+          beginning.response.fields, by: head.fields, receivedAt: times.response.date))
       whole.fields.removeAll(named: "Content-Range")
       whole.fields.removeContentDigests()
-      whole.fields.replace(with: HTTPField("Content-Length", String(second.last + 1)))
-      let prefix = BodySlice(body: body, range: 0..<first.count)
+      whole.fields.replace(with: HTTPField("Content-Length", String(length)))
+      let prefix = BodySlice(body: body, range: 0..<beginning.length)
       let storing = storing(whole, forwarding, times, after: (beginning, prefix))
       if case .yes = storing { return .pass(whole, storing) }
     }

@@ -35,28 +35,6 @@ extension HTTPRequest {
     return request
   }
 
-  /// Returns the request for the bytes that are missing from a stored partial response (RFC 9111,
-  /// section 3.4). If the representation has changed, the origin responds with all of it.
-  ///
-  /// Returns `nil` if the stored response has no strong validator, because then it is unknown
-  /// whether the new bytes belong to the stored ones. The request's own conditions and `Range` are
-  /// replaced.
-  ///
-  /// - Parameters:
-  ///   - missing: The positions. If they reach the end of the representation, `Range` has no end.
-  ///   - stored: The 206 response to be completed.
-  public func completing(
-    _ missing: ClosedRange<UInt64>, of stored: StoredResponse
-  ) -> HTTPRequest? {
-    let validators = Validators(stored)
-    guard validators.isStrong else { return nil }
-    let name = validators.entityTag == nil ? "Last-Modified" : "ETag"
-    guard let validator = stored.fields.first(named: name) else { return nil }
-    let isOpen = stored.contentRange?.completeLength.map { $0 - 1 } == missing.upperBound
-    let last = isOpen ? "" : String(missing.upperBound)
-    return asking(forBytes: "\(missing.lowerBound)-\(last)", if: validator)
-  }
-
   /// Returns the request for a range with a strong validator as its only condition.
   func asking(forBytes range: String, if validator: HTTPField) -> HTTPRequest {
     var request = self

@@ -80,37 +80,4 @@ struct HTTPRequestValidatingTests {
     #expect(request.validating([]) == request)
     #expect(request.validating([Stored.response([])]) == request)
   }
-
-  @Test(arguments: [("bytes=4-6", 4...6), ("bytes=7-", 7...9)] as [(String, ClosedRange<UInt64>)])
-  func `what is missing is asked for on condition of the same bytes`(
-    range: String, missing: ClosedRange<UInt64>
-  ) throws {
-    let request = try Stored.get([
-      HTTPField("Range", "bytes=0-"), HTTPField("If-None-Match", "\"x\""),
-      HTTPField("If-Match", "\"x\""), HTTPField("If-Modified-Since", "x"),
-      HTTPField("If-Unmodified-Since", "x"), HTTPField("If-Range", "\"x\""), HTTPField("A", "1"),
-    ])
-    let made = try #require(request.completing(missing, of: Stored.part("0-3/10")))
-    #expect(
-      made.fields
-        == [HTTPField("A", "1"), HTTPField("Range", range), HTTPField("If-Range", "\"a\"")])
-  }
-
-  @Test func `without a strong validator nothing is completed`() throws {
-    let request = try Stored.get()
-    #expect(request.completing(4...9, of: Stored.part("0-3/10", tag: nil)) == nil)
-    #expect(request.completing(4...9, of: Stored.part("0-3/10", tag: "W/\"a\"")) == nil)
-    #expect(request.completing(4...9, of: Stored.part("0-3/10", tag: "a")) == nil)
-    // A date beside a weak tag does not make up for it.
-    let dates: HTTPFields = [HTTPField("Date", Stored.date(0)), lastModified]
-    let weak = Stored.response(HTTPFields(dates + [HTTPField("ETag", "W/\"a\"")]), status: 206)
-    #expect(request.completing(4...9, of: weak) == nil)
-    let dated = try #require(request.completing(4...9, of: Stored.response(dates, status: 206)))
-    #expect(dated.fields.first(named: "If-Range")?.value == lastModified.value)
-  }
-
-  @Test func `positions up to the end of UInt64 are asked for without a trap`() throws {
-    let made = try Stored.get().completing(4...(.max), of: Stored.part("0-3/*"))
-    #expect(made?.fields.first(named: "Range")?.text == "bytes=4-18446744073709551615")
-  }
 }
