@@ -2,7 +2,7 @@ import CacheStore
 public import HTTPSemantics
 
 /// The reason why a request is not served from the store.
-public enum ForwardReason: Sendable, Hashable, CustomStringConvertible {
+public enum ForwardReason: Error, Sendable, Hashable, CustomStringConvertible {
   /// No response is stored for the key.
   case absent
   /// The stored response is damaged.

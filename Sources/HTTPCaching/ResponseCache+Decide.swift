@@ -59,7 +59,7 @@ extension ResponseCache {
   private func decide(_ question: Question, _ stored: Representation) -> Decision {
     var stored = stored
     switch opened(stored.base) {
-    case .failure(let nothing): return question.without(nothing.reason)
+    case .failure(let reason): return question.without(reason)
     case .success(let base): stored.base = base
     }
     let reuse = reuse(of: stored.base, question)

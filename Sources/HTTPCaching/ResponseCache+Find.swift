@@ -85,7 +85,7 @@ extension ResponseCache {
       switch outline.count == 1
         ? load(key, item.variant, item.length) : describe(key, item.variant)
       {
-      case .failure(let miss): reason = miss.reason
+      case .failure(let miss): reason = miss
       case .success(let variant): variants.append(variant)
       }
     }
@@ -116,12 +116,12 @@ extension ResponseCache {
   }
 
   /// Opens the body of a stored response, unless it is already open.
-  func opened(_ variant: StoredVariant) -> Result<StoredVariant, FoundNothing> {
+  func opened(_ variant: StoredVariant) -> Result<StoredVariant, ForwardReason> {
     if variant.isOpen { return .success(variant) }
     return load(variant.info.key, variant.info.variant, variant.length).flatMap { loaded in
       // Another process may have replaced the response since it was described.
       guard loaded.info.digest == variant.info.digest else {
-        return .failure(FoundNothing(.absent))
+        return .failure(.absent)
       }
       // Not the given form of it, which may be for one caller alone.
       if loaded.canBeShared { hot.update(loaded) }
@@ -132,28 +132,28 @@ extension ResponseCache {
   /// Looks up a response with its body: reads a small body, and opens a large one.
   private func load(
     _ key: ByteString, _ number: UInt64, _ length: UInt64
-  ) -> Result<StoredVariant, FoundNothing> {
+  ) -> Result<StoredVariant, ForwardReason> {
     let loaded = read(key, number, length)
-    if case .failure(let nothing) = loaded, nothing.reason == .damaged { damaged.insert(key) }
+    if case .failure(.damaged) = loaded { damaged.insert(key) }
     return loaded
   }
 
   private func read(
     _ key: ByteString, _ number: UInt64, _ length: UInt64
-  ) -> Result<StoredVariant, FoundNothing> {
+  ) -> Result<StoredVariant, ForwardReason> {
     if length <= UInt64(Self.smallBody) {
       switch store.lookUp(key, variant: number) {
-      case .miss(let reason): return .failure(FoundNothing(ForwardReason(reason)))
+      case .miss(let reason): return .failure(ForwardReason(reason))
       case .hit(let entry):
         return variant(entry.info, .bytes(entry.body, entry.source))
       }
     }
     switch store.read(key, variant: number) {
-    case .miss(let reason): return .failure(FoundNothing(ForwardReason(reason)))
+    case .miss(let reason): return .failure(ForwardReason(reason))
     case .hit(let info, let reader):
       // Damage must be found before the head is sent, while another response is still possible.
       if reader.length <= Self.verifiedBytes, (try? reader.verify()) == nil {
-        return .failure(FoundNothing(.damaged))
+        return .failure(.damaged)
       }
       return variant(info, .file(reader))
     }
@@ -161,26 +161,19 @@ extension ResponseCache {
 
   private func describe(
     _ key: ByteString, _ number: UInt64
-  ) -> Result<StoredVariant, FoundNothing> {
+  ) -> Result<StoredVariant, ForwardReason> {
     guard let info = store.info(for: key, variant: number) else {
-      return .failure(FoundNothing(.absent))
+      return .failure(.absent)
     }
     return variant(info, nil)
   }
 
   private func variant(
     _ info: EntryInfo, _ body: StoredBody?
-  ) -> Result<StoredVariant, FoundNothing> {
+  ) -> Result<StoredVariant, ForwardReason> {
     guard let variant = StoredVariant(info, body, rules) else {
-      return .failure(FoundNothing(.notAResponse))
+      return .failure(.notAResponse)
     }
     return .success(variant)
   }
-}
-
-/// The reason why a look-up found no response.
-struct FoundNothing: Error {
-  let reason: ForwardReason
-
-  init(_ reason: ForwardReason) { self.reason = reason }
 }
