@@ -56,17 +56,13 @@ public struct NormalizedURL: Sendable, Hashable, CustomStringConvertible {
     guard !text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
       throw InvalidURL(.controlCharacter, in: text)
     }
-    let parts = try URLParts(text)
-    scheme = parts.scheme
-    host = parts.host
-    port = parts.port
-    target = parts.target
-    var string = parts.scheme.rawValue
+    (scheme, host, port, target) = try Self.parts(of: text)
+    var string = scheme.rawValue
     string.reserveCapacity(text.utf8.count + 1)
     string += "://"
-    string += parts.host
-    if parts.port != parts.scheme.defaultPort { string += ":\(parts.port)" }
-    string += parts.target
+    string += host
+    if port != scheme.defaultPort { string += ":\(port)" }
+    string += target
     self.string = string
     guard string.utf8.count <= Self.maximumLength else { throw InvalidURL(.tooLong, in: text) }
   }
@@ -80,7 +76,7 @@ public struct NormalizedURL: Sendable, Hashable, CustomStringConvertible {
   /// - Complexity: O(*n*) in the length of the target.
   public func replacingTarget(_ target: String) throws(InvalidURL) -> NormalizedURL {
     let server = string.utf8.count - self.target.utf8.count
-    guard URLParts.isNormal(target.utf8), server + target.utf8.count <= Self.maximumLength else {
+    guard Self.isNormal(target.utf8), server + target.utf8.count <= Self.maximumLength else {
       guard target.utf8.first == UInt8(ascii: "/") else { throw InvalidURL(.noHost, in: target) }
       return try NormalizedURL("\(Substring(string.utf8.prefix(server)))\(target)")
     }

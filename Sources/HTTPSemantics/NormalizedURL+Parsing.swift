@@ -1,14 +1,11 @@
-/// The normalised parts of a URL (RFC 3986, sections 3, 6.2.2 and 6.2.3).
-struct URLParts {
-  let scheme: NormalizedURL.Scheme
-  let host: String
-  let port: Int
-  let target: String
-
-  init(_ text: String) throws(InvalidURL) {
+// The normalised parts of a URL (RFC 3986, sections 3, 6.2.2 and 6.2.3).
+extension NormalizedURL {
+  /// Reads the parts of a URL.
+  static func parts(
+    of text: String
+  ) throws(InvalidURL) -> (scheme: Scheme, host: String, port: Int, target: String) {
     let bytes = Array(text.utf8)
-    let afterScheme: Int
-    (scheme, afterScheme) = try Self.scheme(of: bytes, in: text)
+    let (scheme, afterScheme) = try Self.scheme(of: bytes, in: text)
     guard bytes[afterScheme...].starts(with: "//".utf8) else {
       throw InvalidURL(.noHost, in: text)
     }
@@ -17,26 +14,26 @@ struct URLParts {
       rest.firstIndex { byte in
         byte == UInt8(ascii: "/") || byte == UInt8(ascii: "?") || byte == UInt8(ascii: "#")
       } ?? rest.endIndex
-    (host, port) = try Self.hostAndPort(rest[..<authorityEnd], scheme: scheme, in: text)
-    target = Self.target(rest[authorityEnd...])
+    let (host, port) = try hostAndPort(rest[..<authorityEnd], scheme: scheme, in: text)
+    return (scheme, host, port, target(rest[authorityEnd...]))
   }
 
   /// Returns the scheme and the index after its colon.
   private static func scheme(
     of bytes: [UInt8], in text: String
-  ) throws(InvalidURL) -> (NormalizedURL.Scheme, Int) {
+  ) throws(InvalidURL) -> (Scheme, Int) {
     guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")), colon > 0,
       ASCII.isLetter(bytes[0]), bytes[..<colon].allSatisfy(ASCII.isSchemeByte)
     else { throw InvalidURL(.noScheme, in: text) }
     let name = String(decoding: bytes[..<colon].map(ASCII.lowercased), as: UTF8.self)
-    guard let scheme = NormalizedURL.Scheme(rawValue: name) else {
+    guard let scheme = Scheme(rawValue: name) else {
       throw InvalidURL(.unsupportedScheme, in: text)
     }
     return (scheme, colon + 1)
   }
 
   private static func hostAndPort(
-    _ authority: ArraySlice<UInt8>, scheme: NormalizedURL.Scheme, in text: String
+    _ authority: ArraySlice<UInt8>, scheme: Scheme, in text: String
   ) throws(InvalidURL) -> (String, Int) {
     // Programs interpret a backslash before an "@" differently. An attacker could use that to show
     // one host and contact another.
@@ -79,7 +76,7 @@ struct URLParts {
 
   /// Reads the port after the host: nothing, a colon alone (RFC 3986, section 6.2.3), or a number.
   private static func port(
-    _ raw: ArraySlice<UInt8>, scheme: NormalizedURL.Scheme, in text: String
+    _ raw: ArraySlice<UInt8>, scheme: Scheme, in text: String
   ) throws(InvalidURL) -> Int {
     guard let first = raw.first else { return scheme.defaultPort }
     guard first == UInt8(ascii: ":") else { throw InvalidURL(.invalidAddress, in: text) }
