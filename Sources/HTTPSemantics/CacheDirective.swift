@@ -1,9 +1,10 @@
 /// The cache directives that this package supports.
 ///
-/// All others are ignored, as RFC 9111, section 5.2.3 requires.
+/// All others are ignored, as RFC 9111, section 5.2.3 requires; `no-transform`, because no content is
+/// transformed.
 enum CacheDirective {
   case immutable, isPrivate, isPublic, maxAge, maxStale, minFresh, mustRevalidate, mustUnderstand
-  case noCache, noStore, noTransform, onlyIfCached, proxyRevalidate, sMaxAge, staleIfError
+  case noCache, noStore, onlyIfCached, proxyRevalidate, sMaxAge, staleIfError
   case staleWhileRevalidate
 
   /// Finds a directive by its name, in any case.
@@ -23,7 +24,7 @@ enum CacheDirective {
     ("immutable", .immutable), ("private", .isPrivate), ("public", .isPublic),
     ("max-age", .maxAge), ("max-stale", .maxStale), ("min-fresh", .minFresh),
     ("must-revalidate", .mustRevalidate), ("must-understand", .mustUnderstand),
-    ("no-cache", .noCache), ("no-store", .noStore), ("no-transform", .noTransform),
+    ("no-cache", .noCache), ("no-store", .noStore),
     ("only-if-cached", .onlyIfCached), ("proxy-revalidate", .proxyRevalidate),
     ("s-maxage", .sMaxAge), ("stale-if-error", .staleIfError),
     ("stale-while-revalidate", .staleWhileRevalidate),

@@ -24,8 +24,6 @@ public struct RequestDirectives: Sendable, Hashable {
   public var noCache = false
   /// Whether nothing of the exchange may be stored.
   public var noStore = false
-  /// Whether the content must not be transformed.
-  public var noTransform = false
   /// Whether only a stored response is acceptable.
   public var onlyIfCached = false
 
@@ -78,7 +76,6 @@ public struct RequestDirectives: Sendable, Hashable {
       }
     case .noCache: noCache = true
     case .noStore: noStore = true
-    case .noTransform: noTransform = true
     case .onlyIfCached: onlyIfCached = true
     default: break
     }

@@ -22,8 +22,6 @@ public struct ResponseDirectives: Sendable, Hashable {
   public var mustUnderstand = false
   /// Whether any cache may store the response.
   public var isPublic = false
-  /// Whether the content must not be transformed.
-  public var noTransform = false
   /// Whether the response does not change while it is fresh (RFC 8246).
   public var immutable = false
   /// The fields, or the response, that must not be used without validation.
@@ -77,7 +75,6 @@ public struct ResponseDirectives: Sendable, Hashable {
   mutating func add(_ directive: CacheDirective, isBare: Bool) {
     switch directive {
     case .noStore: noStore = true
-    case .noTransform: noTransform = true
     case .mustRevalidate: mustRevalidate = true
     case .proxyRevalidate: proxyRevalidate = true
     case .mustUnderstand: mustUnderstand = mustUnderstand || isBare

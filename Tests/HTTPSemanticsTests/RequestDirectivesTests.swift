@@ -15,7 +15,6 @@ struct RequestDirectivesTests {
     expected.staleIfError = 4
     expected.noCache = true
     expected.noStore = true
-    expected.noTransform = true
     expected.onlyIfCached = true
     #expect(read == expected)
   }
