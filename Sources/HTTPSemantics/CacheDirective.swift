@@ -33,7 +33,7 @@ enum CacheDirective {
   /// The directives by the length of their names: 0, 1, 2, ... bytes.
   private static let byLength: [[Entry]] = (0...PackedName.maximumLength).map { length in
     named.compactMap { text, directive in
-      guard text.utf8.count == length, let name = PackedName(text) else { return nil }
+      guard text.utf8.count == length, let name = PackedName(text.utf8) else { return nil }
       return Entry(name: name, directive: directive)
     }
   }

@@ -1,7 +1,7 @@
 /// Reads the challenges of one line (RFC 9110, section 11.6.1).
-struct ChallengeParser {
-  private let bytes: [UInt8]
-  private var position = 0
+struct ChallengeParser: ByteReading {
+  let bytes: [UInt8]
+  var position = 0
   private var quotesEnd = false
 
   init(_ bytes: [UInt8]) { self.bytes = bytes }
@@ -122,20 +122,7 @@ struct ChallengeParser {
   }
 
   private mutating func token() -> String? {
-    let start = position
-    skip(while: ASCII.isTokenByte)
-    return start == position ? nil : String(decoding: bytes[start..<position], as: UTF8.self)
-  }
-
-  private var peek: UInt8? { position < bytes.count ? bytes[position] : nil }
-
-  private mutating func take(_ byte: Unicode.Scalar) -> Bool {
-    guard peek == UInt8(ascii: byte) else { return false }
-    position += 1
-    return true
-  }
-
-  private mutating func skip(while isSkipped: (UInt8) -> Bool) {
-    while let byte = peek, isSkipped(byte) { position += 1 }
+    let text = text(while: ASCII.isTokenByte)
+    return text.isEmpty ? nil : text
   }
 }

@@ -19,19 +19,13 @@ public struct HTTPDate: Sendable, Hashable, Comparable {
   ///   - bytes: The value without surrounding white space.
   ///   - now: The time for interpreting a two-digit year: the date is at most 50 years after it.
   /// - Complexity: O(1).
-  public init?(_ bytes: Span<UInt8>, now: HTTPDate) {
-    var parser = HTTPDateParser(now: now)
-    guard let seconds = parser.parse(bytes) else { return nil }
+  public init?(_ bytes: [UInt8], now: HTTPDate) {
+    var parser = HTTPDateParser(bytes, now: now)
+    guard let seconds = parser.parse() else { return nil }
     self.seconds = seconds
   }
 
-  /// Reads a date from bytes; see ``init(_:now:)-(Span<UInt8>,_)``.
-  package init?(_ bytes: [UInt8], now: HTTPDate) {
-    guard let date = bytes.withSpan({ HTTPDate($0, now: now) }) else { return nil }
-    self = date
-  }
-
-  /// Reads a date from text; see ``init(_:now:)-(Span<UInt8>,_)``.
+  /// Reads a date from text; see ``init(_:now:)-([UInt8],_)``.
   public init?(_ text: String, now: HTTPDate) {
     self.init(Array(text.utf8), now: now)
   }

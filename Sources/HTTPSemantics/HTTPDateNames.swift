@@ -6,9 +6,9 @@ package enum HTTPDateNames {
     "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
   ]
 
-  static let packedDays = days.compactMap { PackedName($0) }
+  static let packedDays = days.compactMap { PackedName($0.utf8) }
   static let packedLongDays = ["Sun", "Mon", "Tues", "Wednes", "Thurs", "Fri", "Satur"]
-    .compactMap { PackedName($0 + "day") }
-  static let packedMonths = months.compactMap { PackedName($0) }
-  static let packedZone = PackedName("GMT")
+    .compactMap { PackedName(($0 + "day").utf8) }
+  static let packedMonths = months.compactMap { PackedName($0.utf8) }
+  static let packedZone = PackedName("GMT".utf8)
 }

@@ -3,61 +3,61 @@
 ///     Sun, 06 Nov 1994 08:49:37 GMT       IMF-fixdate
 ///     Sunday, 06-Nov-94 08:49:37 GMT      RFC 850
 ///     Sun Nov  6 08:49:37 1994            asctime
-struct HTTPDateParser {
+struct HTTPDateParser: ByteReading {
   private static let longest = "Wednesday, 06-Nov-94 08:49:37 GMT".utf8.count
 
+  let bytes: [UInt8]
+  var position = 0
   private let now: HTTPDate
-  private var position = 0
   private var time = CivilTime(year: 0)
 
-  init(now: HTTPDate) {
+  init(_ bytes: [UInt8], now: HTTPDate) {
+    self.bytes = bytes
     self.now = now
   }
 
   /// Returns the seconds since 1970, or `nil` if the value is not a date.
-  mutating func parse(_ bytes: Span<UInt8>) -> Int64? {
+  mutating func parse() -> Int64? {
     guard bytes.count <= Self.longest else { return nil }
-    while position < bytes.count, ASCII.isLetter(bytes[position]) { position += 1 }
-    guard position < bytes.count, let name = PackedName(bytes, 0..<position) else { return nil }
+    skip(while: ASCII.isLetter)
+    guard position < bytes.count, let name = PackedName(bytes[..<position]) else { return nil }
     let isValid: Bool
     if position != 3 {
-      isValid = HTTPDateNames.packedLongDays.contains(name) && parseRFC850(bytes)
+      isValid = HTTPDateNames.packedLongDays.contains(name) && parseRFC850()
     } else if !HTTPDateNames.packedDays.contains(name) {
       isValid = false
     } else if bytes[position] == UInt8(ascii: ",") {
-      isValid = parseFixdate(bytes)
+      isValid = parseFixdate()
     } else {
-      isValid = parseAsctime(bytes)
+      isValid = parseAsctime()
     }
     guard isValid, position == bytes.count, time.hasValidDay else { return nil }
     return time.seconds
   }
 
-  private mutating func parseFixdate(_ bytes: Span<UInt8>) -> Bool {
-    guard take(",", bytes), take(" ", bytes), let day = number(2, bytes), take(" ", bytes),
-      month(bytes), take(" ", bytes), let year = number(4, bytes), take(" ", bytes),
-      clock(bytes), zone(bytes)
+  private mutating func parseFixdate() -> Bool {
+    guard take(","), take(" "), let day = number(2), take(" "), month(), take(" "),
+      let year = number(4), take(" "), clock(), zone()
     else { return false }
     time.day = day
     time.year = Int64(year)
     return true
   }
 
-  private mutating func parseRFC850(_ bytes: Span<UInt8>) -> Bool {
-    guard take(",", bytes), take(" ", bytes), let day = number(2, bytes), take("-", bytes),
-      month(bytes), take("-", bytes), let year = number(2, bytes), take(" ", bytes),
-      clock(bytes), zone(bytes)
+  private mutating func parseRFC850() -> Bool {
+    guard take(","), take(" "), let day = number(2), take("-"), month(), take("-"),
+      let year = number(2), take(" "), clock(), zone()
     else { return false }
     time.day = day
     return setYear(ofTwoDigits: Int64(year))
   }
 
-  private mutating func parseAsctime(_ bytes: Span<UInt8>) -> Bool {
-    guard take(" ", bytes), month(bytes), take(" ", bytes) else { return false }
-    let width = take(" ", bytes) ? 1 : 2
-    guard let day = number(width, bytes), take(" ", bytes), clock(bytes), take(" ", bytes),
-      let year = number(4, bytes)
-    else { return false }
+  private mutating func parseAsctime() -> Bool {
+    guard take(" "), month(), take(" ") else { return false }
+    let width = take(" ") ? 1 : 2
+    guard let day = number(width), take(" "), clock(), take(" "), let year = number(4) else {
+      return false
+    }
     time.day = day
     time.year = Int64(year)
     return true
@@ -72,21 +72,21 @@ struct HTTPDateParser {
     return time.year >= 0 && time.year <= 9_999
   }
 
-  private mutating func month(_ bytes: Span<UInt8>) -> Bool {
-    guard let name = letters(bytes),
-      let index = HTTPDateNames.packedMonths.firstIndex(of: name)
-    else { return false }
+  private mutating func month() -> Bool {
+    guard let name = letters(), let index = HTTPDateNames.packedMonths.firstIndex(of: name) else {
+      return false
+    }
     time.month = index + 1
     return true
   }
 
-  private mutating func zone(_ bytes: Span<UInt8>) -> Bool {
-    take(" ", bytes) && letters(bytes) == HTTPDateNames.packedZone
+  private mutating func zone() -> Bool {
+    take(" ") && letters() == HTTPDateNames.packedZone
   }
 
-  private mutating func clock(_ bytes: Span<UInt8>) -> Bool {
-    guard let hour = number(2, bytes), take(":", bytes), let minute = number(2, bytes),
-      take(":", bytes), let second = number(2, bytes), hour < 24, minute < 60, second <= 60
+  private mutating func clock() -> Bool {
+    guard let hour = number(2), take(":"), let minute = number(2), take(":"),
+      let second = number(2), hour < 24, minute < 60, second <= 60
     else { return false }
     time.hour = hour
     time.minute = minute
@@ -96,28 +96,18 @@ struct HTTPDateParser {
     return true
   }
 
-  private mutating func letters(_ bytes: Span<UInt8>) -> PackedName? {
+  private mutating func letters() -> PackedName? {
     guard bytes.count - position >= 3 else { return nil }
     position += 3
-    return PackedName(bytes, (position - 3)..<position)
+    return PackedName(bytes[(position - 3)..<position])
   }
 
-  private mutating func number(_ width: Int, _ bytes: Span<UInt8>) -> Int? {
-    guard bytes.count - position >= width else { return nil }
+  private mutating func number(_ width: Int) -> Int? {
     var value = 0
-    for index in position..<(position + width) {
-      guard ASCII.isDigit(bytes[index]) else { return nil }
-      value = value * 10 + Int(bytes[index] - UInt8(ascii: "0"))
+    for _ in 0..<width {
+      guard let byte = next(), ASCII.isDigit(byte) else { return nil }
+      value = value * 10 + Int(byte - UInt8(ascii: "0"))
     }
-    position += width
     return value
-  }
-
-  private mutating func take(_ character: Unicode.Scalar, _ bytes: Span<UInt8>) -> Bool {
-    guard position < bytes.count, bytes[position] == UInt8(ascii: character) else {
-      return false
-    }
-    position += 1
-    return true
   }
 }

@@ -20,13 +20,11 @@ struct PackedName: Equatable {
     }
   }
 
-  /// Packs a text; `nil` if it is longer than ``maximumLength``.
-  init?(_ text: String) {
-    count = text.utf8.count
+  /// Packs bytes; `nil` if there are more than ``maximumLength``.
+  init?(_ bytes: some Collection<UInt8>) {
+    count = bytes.count
     guard count <= Self.maximumLength else { return nil }
-    for byte in text.utf8 {
-      append(byte)
-    }
+    for byte in bytes { append(byte) }
   }
 
   /// Shifts all bytes up by one and adds a new lowest byte.

@@ -13,16 +13,13 @@ package struct StructuredDictionary: Sendable, Hashable {
   package enum Value: Sendable, Hashable {
     /// At most 15 digits with a sign.
     case integer(Int64)
-    /// A decimal number. Its value is not kept, because no directive has this type.
-    case decimal
     case string(String)
     case token(String)
     /// Base 64 as it was written (RFC 4648, section 4).
     case byteSequence(String)
     case boolean(Bool)
-    case date
-    case displayString
-    case innerList
+    /// A decimal number, a date, a display string or an inner list, which no directive has.
+    case other
   }
 
   /// One member.
@@ -41,17 +38,11 @@ package struct StructuredDictionary: Sendable, Hashable {
   /// An empty value is a dictionary without members. If a key is repeated, the last member counts.
   ///
   /// - Complexity: O(*n*) in the length of the value.
-  package init?(_ bytes: Span<UInt8>) {
-    guard bytes.count <= Self.maximumLength else { return nil }
-    var parser = StructuredFieldParser(end: bytes.count)
-    guard let members = parser.dictionary(bytes) else { return nil }
-    self.members = members
-  }
-
-  /// Reads the value of a field, as ``init(_:)-(Span<UInt8>)`` does.
   package init?(_ bytes: [UInt8]) {
-    guard let dictionary = bytes.withSpan({ StructuredDictionary($0) }) else { return nil }
-    self = dictionary
+    guard bytes.count <= Self.maximumLength else { return nil }
+    var parser = StructuredFieldParser(bytes)
+    guard let members = parser.dictionary() else { return nil }
+    self.members = members
   }
 
   /// Returns the value for a key, or `nil`.

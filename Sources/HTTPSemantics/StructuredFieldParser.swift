@@ -1,19 +1,17 @@
 /// A parser that follows the algorithms of RFC 9651, section 4.2 step by step.
-struct StructuredFieldParser {
-  private let end: Int
-  private var position = 0
+struct StructuredFieldParser: ByteReading {
+  let bytes: [UInt8]
+  var position = 0
 
-  init(end: Int) {
-    self.end = end
-  }
+  init(_ bytes: [UInt8]) { self.bytes = bytes }
 
   /// Parses a dictionary (section 4.2.2); returns `nil` on any error.
-  mutating func dictionary(_ bytes: Span<UInt8>) -> [StructuredDictionary.Member]? {
+  mutating func dictionary() -> [StructuredDictionary.Member]? {
     var members: [StructuredDictionary.Member] = []
     var indexes: [String: Int] = [:]
-    skip(bytes) { $0 == 0x20 }
-    while position < end {
-      guard let key = key(bytes), let value = memberValue(bytes) else { return nil }
+    skip { $0 == 0x20 }
+    while position < bytes.count {
+      guard let key = key(), let value = memberValue() else { return nil }
       if let index = indexes[key] {
         members[index].value = value
       } else {
@@ -21,31 +19,31 @@ struct StructuredFieldParser {
         indexes[key] = members.count
         members.append(StructuredDictionary.Member(key: key, value: value))
       }
-      skip(bytes, while: ListSyntax.isWhiteSpace)
-      if position == end { return members }
-      guard take(",", bytes) else { return nil }
-      skip(bytes, while: ListSyntax.isWhiteSpace)
-      guard position < end else { return nil }
+      skip(while: ListSyntax.isWhiteSpace)
+      if position == bytes.count { return members }
+      guard take(",") else { return nil }
+      skip(while: ListSyntax.isWhiteSpace)
+      guard position < bytes.count else { return nil }
     }
     return members
   }
 
-  private mutating func memberValue(_ bytes: Span<UInt8>) -> StructuredDictionary.Value? {
-    guard take("=", bytes) else {
-      return parameters(bytes) ? .boolean(true) : nil
+  private mutating func memberValue() -> StructuredDictionary.Value? {
+    guard take("=") else {
+      return parameters() ? .boolean(true) : nil
     }
-    let value = peek(bytes) == UInt8(ascii: "(") ? innerList(bytes) : bareItem(bytes)
-    guard let value, parameters(bytes) else { return nil }
+    let value = peek == UInt8(ascii: "(") ? innerList() : bareItem()
+    guard let value, parameters() else { return nil }
     return value
   }
 
   /// Parses an inner list (section 4.2.1.2). Its items are checked but not kept.
-  private mutating func innerList(_ bytes: Span<UInt8>) -> StructuredDictionary.Value? {
-    guard take("(", bytes) else { return nil }
-    while position < end {
-      skip(bytes) { $0 == 0x20 }
-      if take(")", bytes) { return .innerList }
-      guard bareItem(bytes) != nil, parameters(bytes), let next = peek(bytes),
+  private mutating func innerList() -> StructuredDictionary.Value? {
+    guard take("(") else { return nil }
+    while position < bytes.count {
+      skip { $0 == 0x20 }
+      if take(")") { return .other }
+      guard bareItem() != nil, parameters(), let next = peek,
         next == 0x20 || next == UInt8(ascii: ")")
       else { return nil }
     }
@@ -53,57 +51,55 @@ struct StructuredFieldParser {
   }
 
   /// Parses parameters (section 4.2.3.2). They are checked but not kept.
-  private mutating func parameters(_ bytes: Span<UInt8>) -> Bool {
-    while take(";", bytes) {
-      skip(bytes) { $0 == 0x20 }
-      guard key(bytes) != nil else { return false }
-      if take("=", bytes), bareItem(bytes) == nil { return false }
+  private mutating func parameters() -> Bool {
+    while take(";") {
+      skip { $0 == 0x20 }
+      guard key() != nil else { return false }
+      if take("="), bareItem() == nil { return false }
     }
     return true
   }
 
   /// Parses a key (section 4.2.3.3).
-  private mutating func key(_ bytes: Span<UInt8>) -> String? {
-    guard let first = peek(bytes), Self.isLowercase(first) || first == UInt8(ascii: "*") else {
+  private mutating func key() -> String? {
+    guard let first = peek, Self.isLowercase(first) || first == UInt8(ascii: "*") else {
       return nil
     }
-    let start = position
-    skip(bytes) { byte in
+    return text { byte in
       switch byte {
       case UInt8(ascii: "_"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "*"): true
       default: Self.isLowercase(byte) || ASCII.isDigit(byte)
       }
     }
-    return text(bytes, start..<position)
   }
 
   /// Parses a bare item (section 4.2.3.1).
-  private mutating func bareItem(_ bytes: Span<UInt8>) -> StructuredDictionary.Value? {
-    guard let first = peek(bytes) else { return nil }
+  private mutating func bareItem() -> StructuredDictionary.Value? {
+    guard let first = peek else { return nil }
     switch first {
-    case UInt8(ascii: "\""): return string(bytes)
-    case UInt8(ascii: ":"): return byteSequence(bytes)
-    case UInt8(ascii: "?"): return boolean(bytes)
-    case UInt8(ascii: "@"): return date(bytes)
-    case UInt8(ascii: "%"): return displayString(bytes)
-    case UInt8(ascii: "*"): return token(bytes)
-    case UInt8(ascii: "-"): return number(bytes)
-    default: return ASCII.isDigit(first) ? number(bytes) : token(bytes)
+    case UInt8(ascii: "\""): return string()
+    case UInt8(ascii: ":"): return byteSequence()
+    case UInt8(ascii: "?"): return boolean()
+    case UInt8(ascii: "@"): return date()
+    case UInt8(ascii: "%"): return displayString()
+    case UInt8(ascii: "*"): return token()
+    case UInt8(ascii: "-"): return number()
+    default: return ASCII.isDigit(first) ? number() : token()
     }
   }
 
   /// Parses an integer or a decimal (section 4.2.4).
-  private mutating func number(_ bytes: Span<UInt8>) -> StructuredDictionary.Value? {
-    let isNegative = take("-", bytes)
+  private mutating func number() -> StructuredDictionary.Value? {
+    let isNegative = take("-")
     let start = position
-    skip(bytes, while: ASCII.isDigit)
+    skip(while: ASCII.isDigit)
     let digits = position - start
     guard digits > 0 else { return nil }
-    if take(".", bytes) {
+    if take(".") {
       let fraction = position
-      skip(bytes, while: ASCII.isDigit)
+      skip(while: ASCII.isDigit)
       guard digits <= 12, (1...3).contains(position - fraction) else { return nil }
-      return .decimal
+      return .other
     }
     guard digits <= 15 else { return nil }
     var value: Int64 = 0
@@ -114,14 +110,14 @@ struct StructuredFieldParser {
   }
 
   /// Parses a string (section 4.2.5).
-  private mutating func string(_ bytes: Span<UInt8>) -> StructuredDictionary.Value? {
-    guard take("\"", bytes) else { return nil }
+  private mutating func string() -> StructuredDictionary.Value? {
+    guard take("\"") else { return nil }
     var content: [UInt8] = []
-    while let byte = next(bytes) {
+    while let byte = next() {
       switch byte {
       case UInt8(ascii: "\""): return .string(String(decoding: content, as: UTF8.self))
       case UInt8(ascii: "\\"):
-        guard let escaped = next(bytes), escaped == UInt8(ascii: "\"") || escaped == byte else {
+        guard let escaped = next(), escaped == UInt8(ascii: "\"") || escaped == byte else {
           return nil
         }
         content.append(escaped)
@@ -133,52 +129,42 @@ struct StructuredFieldParser {
   }
 
   /// Parses a token (section 4.2.6).
-  private mutating func token(_ bytes: Span<UInt8>) -> StructuredDictionary.Value? {
-    guard let first = peek(bytes), ASCII.isLetter(first) || first == UInt8(ascii: "*") else {
+  private mutating func token() -> StructuredDictionary.Value? {
+    guard let first = peek, ASCII.isLetter(first) || first == UInt8(ascii: "*") else {
       return nil
     }
-    let start = position
-    skip(bytes) { byte in
-      ASCII.isTokenByte(byte) || byte == UInt8(ascii: ":") || byte == UInt8(ascii: "/")
-    }
-    return .token(text(bytes, start..<position))
+    return .token(
+      text { ASCII.isTokenByte($0) || $0 == UInt8(ascii: ":") || $0 == UInt8(ascii: "/") })
   }
 
   /// Parses a byte sequence (section 4.2.7). Only the alphabet is checked, not the padding.
-  private mutating func byteSequence(_ bytes: Span<UInt8>) -> StructuredDictionary.Value? {
-    guard take(":", bytes) else { return nil }
-    let start = position
-    skip(bytes) { byte in
-      switch byte {
-      case UInt8(ascii: "+"), UInt8(ascii: "/"), UInt8(ascii: "="): true
-      default: ASCII.isLetter(byte) || ASCII.isDigit(byte)
-      }
-    }
-    let end = position
-    return take(":", bytes) ? .byteSequence(text(bytes, start..<end)) : nil
+  private mutating func byteSequence() -> StructuredDictionary.Value? {
+    guard take(":") else { return nil }
+    let digits = text { ASCII.isLetter($0) || ASCII.isDigit($0) || "+/=".utf8.contains($0) }
+    return take(":") ? .byteSequence(digits) : nil
   }
 
   /// Parses a boolean (section 4.2.8).
-  private mutating func boolean(_ bytes: Span<UInt8>) -> StructuredDictionary.Value? {
-    guard take("?", bytes) else { return nil }
-    if take("1", bytes) { return .boolean(true) }
-    return take("0", bytes) ? .boolean(false) : nil
+  private mutating func boolean() -> StructuredDictionary.Value? {
+    guard take("?") else { return nil }
+    if take("1") { return .boolean(true) }
+    return take("0") ? .boolean(false) : nil
   }
 
   /// Parses a date (section 4.2.9).
-  private mutating func date(_ bytes: Span<UInt8>) -> StructuredDictionary.Value? {
-    guard take("@", bytes), case .integer = number(bytes) else { return nil }
-    return .date
+  private mutating func date() -> StructuredDictionary.Value? {
+    guard take("@"), case .integer = number() else { return nil }
+    return .other
   }
 
   /// Parses a display string (section 4.2.10). Its bytes are not checked to be UTF-8.
-  private mutating func displayString(_ bytes: Span<UInt8>) -> StructuredDictionary.Value? {
-    guard take("%", bytes), take("\"", bytes) else { return nil }
-    while let byte = next(bytes) {
+  private mutating func displayString() -> StructuredDictionary.Value? {
+    guard take("%"), take("\"") else { return nil }
+    while let byte = next() {
       switch byte {
-      case UInt8(ascii: "\""): return .displayString
+      case UInt8(ascii: "\""): return .other
       case UInt8(ascii: "%"):
-        guard let high = next(bytes), let low = next(bytes), Self.isLowercaseHex(high),
+        guard let high = next(), let low = next(), Self.isLowercaseHex(high),
           Self.isLowercaseHex(low)
         else { return nil }
       case 0x20...0x7E: break
@@ -186,30 +172,6 @@ struct StructuredFieldParser {
       }
     }
     return nil
-  }
-
-  private func peek(_ bytes: Span<UInt8>) -> UInt8? {
-    position < end ? bytes[position] : nil
-  }
-
-  private mutating func next(_ bytes: Span<UInt8>) -> UInt8? {
-    guard position < end else { return nil }
-    position += 1
-    return bytes[position - 1]
-  }
-
-  private mutating func take(_ character: Unicode.Scalar, _ bytes: Span<UInt8>) -> Bool {
-    guard peek(bytes) == UInt8(ascii: character) else { return false }
-    position += 1
-    return true
-  }
-
-  private mutating func skip(_ bytes: Span<UInt8>, while accepts: (UInt8) -> Bool) {
-    while position < end, accepts(bytes[position]) { position += 1 }
-  }
-
-  private func text(_ bytes: Span<UInt8>, _ range: Range<Int>) -> String {
-    String(decoding: range.map { bytes[$0] }, as: UTF8.self)
   }
 
   private static func isLowercase(_ byte: UInt8) -> Bool {

@@ -22,7 +22,7 @@ extension ResponseDirectives {
     self.init()
     isTargeted = true
     for member in dictionary.members {
-      guard let name = PackedName(member.key), let directive = CacheDirective(name) else {
+      guard let name = PackedName(member.key.utf8), let directive = CacheDirective(name) else {
         continue
       }
       guard add(directive, member.value) else { return nil }

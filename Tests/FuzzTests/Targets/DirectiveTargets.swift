@@ -95,7 +95,7 @@ func fuzzDictionary(_ value: [UInt8]) {
   for seconds in [directives.maxAge, directives.sMaxAge, directives.staleIfError] {
     require(seconds.map(isDeltaSeconds) ?? true, "a lifetime is within delta-seconds")
   }
-  guard let dictionary = StructuredDictionary(value.span) else {
+  guard let dictionary = StructuredDictionary(value) else {
     require(!directives.isTargeted, "what is malformed has no effect")
     return
   }
@@ -103,19 +103,16 @@ func fuzzDictionary(_ value: [UInt8]) {
   require(Set(keys).count == keys.count, "each key is there once")
   require(keys.count <= StructuredDictionary.maximumMembers, "members are limited")
   let text = dictionary.members.map { "\($0.key)=\(serialized($0.value))" }.joined(separator: ", ")
-  require(StructuredDictionary(Array(text.utf8).span) == dictionary, "a round trip changes nothing")
+  require(StructuredDictionary(Array(text.utf8)) == dictionary, "a round trip changes nothing")
 }
 
 private func serialized(_ value: StructuredDictionary.Value) -> String {
   switch value {
   case .integer(let number): "\(number)"
-  case .decimal: "1.5"
   case .string(let text): QuotedString.quote(text)
   case .token(let text): text
   case .byteSequence(let digits): ":\(digits):"
   case .boolean(let flag): flag ? "?1" : "?0"
-  case .date: "@1"
-  case .displayString: "%\"\""
-  case .innerList: "()"
+  case .other: "1.5"
   }
 }

@@ -1,0 +1,36 @@
+/// A parser that reads bytes from the left.
+protocol ByteReading {
+  var bytes: [UInt8] { get }
+  /// The index of the next byte.
+  var position: Int { get set }
+}
+
+extension ByteReading {
+  /// The next byte, or `nil` at the end.
+  var peek: UInt8? { position < bytes.count ? bytes[position] : nil }
+
+  /// Consumes the next byte; `nil` at the end.
+  mutating func next() -> UInt8? {
+    guard let byte = peek else { return nil }
+    position += 1
+    return byte
+  }
+
+  /// Consumes the next byte if it is this character.
+  mutating func take(_ character: Unicode.Scalar) -> Bool {
+    guard peek == UInt8(ascii: character) else { return false }
+    position += 1
+    return true
+  }
+
+  mutating func skip(while isSkipped: (UInt8) -> Bool) {
+    while let byte = peek, isSkipped(byte) { position += 1 }
+  }
+
+  /// Consumes bytes, and returns them as text.
+  mutating func text(while isTaken: (UInt8) -> Bool) -> String {
+    let start = position
+    skip(while: isTaken)
+    return String(decoding: bytes[start..<position], as: UTF8.self)
+  }
+}
