@@ -12,7 +12,7 @@ extension ResponseCache {
       status: response.status,
       fields: rules.fieldsToServe(response, at: now, validated: isValidated))
     var slices: [BodySlice]? = []
-    if Preconditions.evaluate(request, against: response, now: now) == .notModified {
+    if Preconditions.isNotModified(response, for: request, now: now) {
       head.status = 304
       head.fields = Preconditions.notModifiedFields(of: head.fields)
     } else {

@@ -20,6 +20,23 @@ public enum ByteRange: Sendable, Hashable {
     }
   }
 
+  /// Reads the `Range` of a `GET`; `nil` if there is none, if it has several ranges, which any server
+  /// may answer with the whole, and if it must be ignored: it is malformed, has another unit, or is
+  /// repeated (RFC 9110, section 14.2).
+  ///
+  /// - Complexity: O(*n*) in the number of fields and the length of `Range`.
+  public init?(of request: HTTPRequest) {
+    guard request.method == .get, let field = request.fields.only(named: "Range") else {
+      return nil
+    }
+    let text = FieldBytes.trimmed(field.value[...])
+    guard FieldBytes.starts(text, withLowercase: "bytes=") else { return nil }
+    let members = text.dropFirst("bytes=".utf8.count).split(separator: UInt8(ascii: ","))
+      .lazy.map(FieldBytes.trimmed).filter { !$0.isEmpty }.prefix(2)
+    guard members.count == 1, let only = members.first else { return nil }
+    self.init(only)
+  }
+
   /// Reads `0-499`, `500-` or `-500`; `nil` for anything else. A number beyond `Int64` counts as
   /// `Int64.max`.
   init?(_ text: ArraySlice<UInt8>) {
@@ -42,45 +59,5 @@ public enum ByteRange: Sendable, Hashable {
   private static func position(_ digits: ArraySlice<UInt8>) -> UInt64? {
     guard !digits.isEmpty, digits.allSatisfy(ASCII.isDigit) else { return nil }
     return FieldBytes.number(digits) ?? UInt64(Int64.max)
-  }
-}
-
-/// The part of a representation that a request asks for (RFC 9110, section 14.2).
-public enum ByteRangeRequest: Sendable, Hashable {
-  /// The whole: there is no `Range`, or the method is not `GET`.
-  case none
-  /// One range.
-  case single(ByteRange)
-  /// Several ranges; any server may answer these with the whole.
-  case multiple
-  /// A `Range` that is malformed, has another unit, or is repeated: it must be ignored.
-  case ignored
-
-  /// Reads the `Range` of a request.
-  ///
-  /// - Complexity: O(*n*) in the number of fields and the length of `Range`.
-  public init(_ request: HTTPRequest) {
-    self = .none
-    guard request.method == .get else { return }
-    guard let index = request.fields.firstIndex(named: "Range") else { return }
-    let isOnly = request.fields.firstIndex(named: "Range", from: index + 1) == nil
-    self = isOnly ? Self.parse(request.fields[index].value) : .ignored
-  }
-
-  private static func parse(_ value: [UInt8]) -> ByteRangeRequest {
-    let text = FieldBytes.trimmed(value[...])
-    guard FieldBytes.starts(text, withLowercase: "bytes=") else { return .ignored }
-    var only: ByteRange?
-    var isMultiple = false
-    for member in text.dropFirst("bytes=".utf8.count).split(separator: UInt8(ascii: ",")) {
-      let wish = FieldBytes.trimmed(member)
-      if wish.isEmpty { continue }
-      guard let range = ByteRange(wish) else { return .ignored }
-      isMultiple = only != nil
-      only = range
-      if isMultiple { break }
-    }
-    guard let only else { return .ignored }
-    return isMultiple ? .multiple : .single(only)
   }
 }

@@ -1,16 +1,9 @@
 /// Evaluates the conditions of a client's request against a stored response that may be used (RFC
 /// 9111, section 4.3.2).
 public enum Preconditions {
-  /// The result of the conditions of a request.
-  public enum Outcome: Sendable, Hashable {
-    /// No condition applies: the stored response is sent.
-    case proceed
-    /// The client already has it: the response is 304 with ``notModifiedFields(of:)``.
-    case notModified
-  }
-
-  /// Evaluates `If-None-Match` or, if that is absent, `If-Modified-Since` (RFC 9110, section
-  /// 13.2.2).
+  /// Returns whether the client already has the stored response, by `If-None-Match` or, if that is
+  /// absent, `If-Modified-Since` (RFC 9110, section 13.2.2). Then the answer is a 304 with
+  /// ``notModifiedFields(of:)``, otherwise the stored response.
   ///
   /// `If-Match` and `If-Unmodified-Since` are for origins only (RFC 9111, section 4.3.2); requests
   /// with them should be forwarded. For `If-Range` see ``RangeAnswer``.
@@ -20,20 +13,20 @@ public enum Preconditions {
   ///   - stored: The stored response, which may be used for the request.
   ///   - now: The current time, for interpreting two-digit years.
   /// - Complexity: O(*n*) in the number of fields and the length of the conditions.
-  public static func evaluate(
-    _ request: HTTPRequest, against stored: StoredResponse, now: HTTPDate
-  ) -> Outcome {
+  public static func isNotModified(
+    _ stored: StoredResponse, for request: HTTPRequest, now: HTTPDate
+  ) -> Bool {
     // Conditions apply only if the response without them would be a 2xx (RFC 9110, 13.2.1).
     guard (200..<300).contains(stored.status), request.method == .get || request.method == .head
-    else { return .proceed }
+    else { return false }
     if let first = request.fields.firstIndex(named: "If-None-Match") {
-      return hasTag(of: stored, request.fields, from: first) ? .notModified : .proceed
+      return hasTag(of: stored, request.fields, from: first)
     }
     // A field that is not a date or is repeated is ignored (RFC 9110, section 13.1.3).
     guard let field = request.fields.only(named: "If-Modified-Since"),
       let since = HTTPDate(field.value, now: now)
-    else { return .proceed }
-    return modificationTime(of: stored) <= since ? .notModified : .proceed
+    else { return false }
+    return modificationTime(of: stored) <= since
   }
 
   private static func hasTag(

@@ -22,7 +22,7 @@ public enum RangeAnswer: Sendable, Hashable {
     to request: HTTPRequest, from stored: StoredResponse, length: UInt64, now: HTTPDate
   ) -> RangeAnswer {
     // A range applies only if the response without it would be 200 (RFC 9110, section 14.2).
-    guard stored.status == 200, case .single(let wish) = ByteRangeRequest(request),
+    guard stored.status == 200, let wish = ByteRange(of: request),
       ifRangeHolds(request.fields, for: stored, now: now)
     else { return .whole }
     if let range = wish.resolve(length: length) { return .part(range) }
@@ -47,7 +47,7 @@ public enum RangeAnswer: Sendable, Hashable {
       request.method == .get || request.method == .head
     else { return .unanswerable }
     let length = held.lazy.compactMap(\.completeLength).first
-    if case .single(let wish) = ByteRangeRequest(request),
+    if let wish = ByteRange(of: request),
       ifRangeHolds(request.fields, for: first, now: now)
     {
       return answer(wish, held, length: length)

@@ -36,11 +36,10 @@ struct HostileValuesTests {
     #expect(stored.facts.entityTag == nil)
     #expect(ContentRange(value) == nil)
     let isAny = EntityTag.list(value) { _ in false }
-    let outcome = Preconditions.evaluate(request, against: stored, now: Stored.noon)
-    #expect(outcome == (isAny ? .notModified : .proceed))
+    #expect(Preconditions.isNotModified(stored, for: request, now: Stored.noon) == isAny)
     let answer = RangeAnswer.answer(to: request, from: stored, length: 10, now: Stored.noon)
     #expect(answer == .whole)
-    #expect(ByteRangeRequest(request) == .ignored)
+    #expect(ByteRange(of: request) == nil)
     #expect(!ConnectionFields.removed(from: request.fields).contains("Connection"))
     let reference = String(decoding: value, as: UTF8.self)
     #expect(throws: InvalidURL.self) { try request.url.resolving(reference) }
@@ -70,10 +69,10 @@ struct HostileValuesTests {
     #expect(selection?.matches(fields, conceal: hash) == true)
     #expect(Selection(varyOf: fields, request: fields, conceal: hash) == nil)
     let last = Stored.response([HTTPField("ETag", "\"9999\"")])
-    #expect(Preconditions.evaluate(request, against: last, now: Stored.noon) == .notModified)
+    #expect(Preconditions.isNotModified(last, for: request, now: Stored.noon))
     let none = Stored.response([HTTPField("ETag", "\"10000\"")])
-    #expect(Preconditions.evaluate(request, against: none, now: Stored.noon) == .proceed)
-    #expect(ByteRangeRequest(request) == .ignored)
+    #expect(!Preconditions.isNotModified(none, for: request, now: Stored.noon))
+    #expect(ByteRange(of: request) == nil)
     let freshened = Freshening.freshened([], by: fields, receivedAt: Stored.noon)
     #expect(freshened.count == 10_000 * (names.count - 1) + 1)
   }

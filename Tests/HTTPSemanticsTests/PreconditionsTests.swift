@@ -2,11 +2,11 @@ import HTTPSemantics
 import Testing
 
 struct PreconditionsTests {
-  private func outcome(
+  private func isNotModified(
     _ request: HTTPFields, _ stored: HTTPFields, status: Int = 200, method: HTTPMethod = .get
-  ) throws -> Preconditions.Outcome {
-    Preconditions.evaluate(
-      try Stored.get(request, method: method), against: Stored.response(stored, status: status),
+  ) throws -> Bool {
+    Preconditions.isNotModified(
+      Stored.response(stored, status: status), for: try Stored.get(request, method: method),
       now: Stored.noon)
   }
 
@@ -27,8 +27,8 @@ struct PreconditionsTests {
   func `If-None-Match is compared weakly`(tag: String, lines: [String], isKnown: Bool) throws {
     let request = HTTPFields(lines.map { HTTPField("If-None-Match", $0) })
     for method in [HTTPMethod.get, .head] {
-      let outcome = try outcome(request, [HTTPField("ETag", tag)], method: method)
-      #expect(outcome == (isKnown ? .notModified : .proceed))
+      let outcome = try isNotModified(request, [HTTPField("ETag", tag)], method: method)
+      #expect(outcome == isKnown)
     }
   }
 
@@ -42,8 +42,8 @@ struct PreconditionsTests {
     let stored: HTTPFields = [
       HTTPField("Last-Modified", Stored.date(lastModified)), HTTPField("Date", Stored.date(0)),
     ]
-    let outcome = try outcome([HTTPField("If-Modified-Since", Stored.date(since))], stored)
-    #expect(outcome == (isKnown ? .notModified : .proceed))
+    let outcome = try isNotModified([HTTPField("If-Modified-Since", Stored.date(since))], stored)
+    #expect(outcome == isKnown)
   }
 
   @Test(arguments: [
@@ -52,26 +52,26 @@ struct PreconditionsTests {
   ])
   func `If-Modified-Since has three formats`(since: String) throws {
     let stored: HTTPFields = [HTTPField("Last-Modified", Stored.date(0))]
-    #expect(try outcome([HTTPField("If-Modified-Since", since)], stored) == .notModified)
+    #expect(try isNotModified([HTTPField("If-Modified-Since", since)], stored) == true)
     let later: HTTPFields = [HTTPField("Last-Modified", Stored.date(1))]
-    #expect(try outcome([HTTPField("If-Modified-Since", since)], later) == .proceed)
+    #expect(try isNotModified([HTTPField("If-Modified-Since", since)], later) == false)
   }
 
   @Test func `without Last-Modified the Date counts, and without that the time of receipt`() throws
   {
     let dated: HTTPFields = [HTTPField("Date", Stored.date(-100))]
     let since = { HTTPField("If-Modified-Since", Stored.date($0)) }
-    #expect(try outcome([since(-100)], dated) == .notModified)
-    #expect(try outcome([since(-101)], dated) == .proceed)
-    #expect(try outcome([since(0)], []) == .notModified)
-    #expect(try outcome([since(-1)], []) == .proceed)
+    #expect(try isNotModified([since(-100)], dated) == true)
+    #expect(try isNotModified([since(-101)], dated) == false)
+    #expect(try isNotModified([since(0)], []) == true)
+    #expect(try isNotModified([since(-1)], []) == false)
   }
 
   @Test func `an If-Modified-Since that is no date or there twice is ignored`() throws {
     let stored: HTTPFields = [HTTPField("Last-Modified", Stored.date(-3000))]
     let since = HTTPField("If-Modified-Since", Stored.date(0))
-    #expect(try outcome([HTTPField("If-Modified-Since", "x")], stored) == .proceed)
-    #expect(try outcome([since, since], stored) == .proceed)
+    #expect(try isNotModified([HTTPField("If-Modified-Since", "x")], stored) == false)
+    #expect(try isNotModified([since, since], stored) == false)
   }
 
   @Test func `If-None-Match goes before If-Modified-Since`() throws {
@@ -80,21 +80,21 @@ struct PreconditionsTests {
     ]
     let later = HTTPField("If-Modified-Since", Stored.date(0))
     let earlier = HTTPField("If-Modified-Since", Stored.date(-6000))
-    #expect(try outcome([later, HTTPField("If-None-Match", "\"b\"")], stored) == .proceed)
-    #expect(try outcome([earlier, HTTPField("If-None-Match", "\"a\"")], stored) == .notModified)
+    #expect(try isNotModified([later, HTTPField("If-None-Match", "\"b\"")], stored) == false)
+    #expect(try isNotModified([earlier, HTTPField("If-None-Match", "\"a\"")], stored) == true)
     // Also where there is no tag to compare with.
     let untagged: HTTPFields = [HTTPField("Last-Modified", Stored.date(-3000))]
-    #expect(try outcome([later, HTTPField("If-None-Match", "\"a\"")], untagged) == .proceed)
+    #expect(try isNotModified([later, HTTPField("If-None-Match", "\"a\"")], untagged) == false)
   }
 
   @Test func `conditions count only where the answer would be a 2xx`() throws {
     let tag: HTTPFields = [HTTPField("ETag", "\"a\"")]
     let request: HTTPFields = [HTTPField("If-None-Match", "\"a\"")]
-    #expect(try outcome(request, tag, status: 203) == .notModified)
-    #expect(try outcome(request, tag, status: 301) == .proceed)
-    #expect(try outcome(request, tag, status: 404) == .proceed)
-    #expect(try outcome(request, tag, method: HTTPMethod(rawValue: "POST")) == .proceed)
-    #expect(try outcome([HTTPField("Foo", "\"a\"")], tag) == .proceed)
+    #expect(try isNotModified(request, tag, status: 203) == true)
+    #expect(try isNotModified(request, tag, status: 301) == false)
+    #expect(try isNotModified(request, tag, status: 404) == false)
+    #expect(try isNotModified(request, tag, method: HTTPMethod(rawValue: "POST")) == false)
+    #expect(try isNotModified([HTTPField("Foo", "\"a\"")], tag) == false)
   }
 
   @Test(arguments: ["If-Match", "If-Unmodified-Since", "If-Range"])
@@ -103,7 +103,7 @@ struct PreconditionsTests {
       HTTPField("ETag", "\"a\""), HTTPField("Last-Modified", Stored.date(-3000)),
     ]
     for value in ["\"a\"", "\"b\"", "*", Stored.date(0), Stored.date(-6000)] {
-      #expect(try outcome([HTTPField(name, value)], stored) == .proceed)
+      #expect(try isNotModified([HTTPField(name, value)], stored) == false)
     }
   }
 

@@ -96,7 +96,7 @@ extension CachingClient {
     let response = StoredResponse(
       status: 200, fields: head.fields, requestTime: now, responseTime: now, selection: .none,
       rules: options.rules)
-    if Preconditions.evaluate(request, against: response, now: now) == .notModified {
+    if Preconditions.isNotModified(response, for: request, now: now) {
       head.status = 304
       head.fields = Preconditions.notModifiedFields(of: head.fields)
       return 0..<0

@@ -3,11 +3,10 @@
 /// Reads a value as the `Range` of a request.
 func fuzzRange(_ value: [UInt8]) {
   let request = request([HTTPField(name: "Range", value: value)])
-  let asked = ByteRangeRequest(request)
-  require(asked != .none, "a Range is never overlooked")
+  let asked = ByteRange(of: request)
   let lengths: [UInt64] = [0, 1, 2, 500, UInt64(Int64.max)]
   for length in lengths {
-    if case .single(let wish) = asked, let range = wish.resolve(length: length) {
+    if let range = asked?.resolve(length: length) {
       require(range.upperBound < length, "a range lies within the representation")
     }
     let stored = StoredResponse(
