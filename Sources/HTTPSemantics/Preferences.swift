@@ -81,31 +81,15 @@ struct Preferences {
     return true
   }
 
-  /// Returns the members sorted by their bytes. Insertion sort is enough for so few members.
-  private mutating func sorted() -> [UInt8] {
-    for index in members.indices.dropFirst() {
-      var place = index
-      while place > 0, precedes(members[place], members[place - 1]) {
-        members.swapAt(place, place - 1)
-        place -= 1
-      }
-    }
+  /// Returns the members sorted by their bytes.
+  private func sorted() -> [UInt8] {
     var result: [UInt8] = []
     result.reserveCapacity(bytes.count + members.count)
-    for member in members {
+    for member in members.sorted(by: { bytes[$0].lexicographicallyPrecedes(bytes[$1]) }) {
       if !result.isEmpty { result.append(UInt8(ascii: ",")) }
-      for index in member { result.append(bytes[index]) }
+      result += bytes[member]
     }
     return result
-  }
-
-  private func precedes(_ left: Range<Int>, _ right: Range<Int>) -> Bool {
-    for offset in 0..<min(left.count, right.count) {
-      let one = bytes[left.lowerBound + offset]
-      let other = bytes[right.lowerBound + offset]
-      if one != other { return one < other }
-    }
-    return left.count < right.count
   }
 
   private mutating func appendLowercased(_ range: Range<Int>, of value: Span<UInt8>) {
