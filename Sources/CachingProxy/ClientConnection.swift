@@ -59,11 +59,7 @@ struct ClientConnection: @unchecked Sendable {
   }
 
   /// Whether there is something to receive.
-  var isReadable: Bool {
-    var item = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
-    // Safety: poll reads and writes the one item.
-    return unsafe poll(&item, 1, 0) > 0
-  }
+  var isReadable: Bool { SocketEnd.isReady(socket, for: POLLIN) }
 
   /// The TLS session; `nil` without TLS.
   var session: UnsafeMutableRawPointer? { unsafe ocmhd_session(pointer) }

@@ -36,7 +36,7 @@ enum InterimAnswer {
   /// Writes to a socket, by way of its session if it has one, or leaves the bytes out.
   static func write(_ bytes: [UInt8], to socket: Int32, _ session: UnsafeMutableRawPointer?) {
     // A socket that poll(2) reports has more room than an interim answer needs.
-    guard isWritable(socket) else { return }
+    guard SocketEnd.isReady(socket, for: POLLOUT) else { return }
     // Safety: the session is valid as long as the request.
     let tls = unsafe session.map { unsafe EncryptedEnd(socket, $0) { _ in } }
     var sent = 0
@@ -52,11 +52,5 @@ enum InterimAnswer {
       }
       sent += count
     }
-  }
-
-  private static func isWritable(_ socket: Int32) -> Bool {
-    var item = pollfd(fd: socket, events: Int16(POLLOUT), revents: 0)
-    // Safety: poll reads and writes the one item.
-    return unsafe poll(&item, 1, 0) > 0
   }
 }

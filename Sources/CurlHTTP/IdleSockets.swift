@@ -1,6 +1,7 @@
 import CCurl
 import CCurlLibrary
 import CLibrary
+import HTTPTransports
 
 /// The sockets of kept HTTP/1 connections. They are checked before reuse, so that a connection with
 /// unexpected input is not used again. Called on the driver thread only.
@@ -36,9 +37,7 @@ final class IdleSockets {
       socketOf[endpoints] = nil
       return false
     }
-    var entry = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
-    // Safety: the entry is a local, and one is passed.
-    return unsafe poll(&entry, 1, 0) != 0
+    return SocketEnd.isReady(socket, for: POLLIN)
   }
 
   /// Makes libcurl close its sockets through this object, which must outlive the multi handle.

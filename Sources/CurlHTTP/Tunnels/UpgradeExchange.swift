@@ -130,7 +130,7 @@ final class UpgradeExchange {
         hasEnded = true
         return false
       case .failed: throw error(.connectionLost, "")
-      case .wouldBlock: try wait(for: Int16(POLLIN))
+      case .wouldBlock: try wait(for: POLLIN)
       }
     }
   }
@@ -141,18 +141,17 @@ final class UpgradeExchange {
       // Safety: the bytes are read during the call.
       switch unsafe rest.withUnsafeBytes({ unsafe server.write($0) }) {
       case .bytes(let count): rest = rest.dropFirst(count)
-      case .wouldBlock: try wait(for: Int16(POLLOUT))
+      case .wouldBlock: try wait(for: POLLOUT)
       case .end, .failed: throw error(.connectionLost, "")
       }
     }
   }
 
-  private func wait(for events: Int16) throws(TransportError) {
+  private func wait(for events: Int32) throws(TransportError) {
     let left = deadline - .now
     guard left > .zero else { throw error(.timeout, "the server has not answered in time") }
-    var item = pollfd(fd: server.descriptor, events: events, revents: 0)
-    // Safety: poll reads and writes the one item.
-    _ = unsafe poll(&item, 1, Int32(min(left.components.seconds + 1, 60)) * 1000)
+    let seconds = Int32(min(left.components.seconds + 1, 60))
+    SocketEnd.isReady(server.descriptor, for: events, milliseconds: seconds * 1000)
   }
 
   private func error(_ code: TransportError.Code, _ detail: String) -> TransportError {
