@@ -19,10 +19,7 @@ extension ResponseCache {
         ?? self.selection(varyOf: [], by: request)
     else { return .no(reason) }
     let response = StoredResponse(
-      status: head.status,
-      fields: rules.fieldsToStore(head.fields, receivedAt: times.response.date),
-      requestTime: times.request.date, responseTime: times.response.date, selection: selection,
-      isPersonal: request.isPersonal, rules: rules)
+      head, times, selection: selection, isPersonal: request.isPersonal, rules: rules)
     var metadata = EntryFields.metadata(response, url: request.url, times: times, expires: nil)
     EntryFields.markAsHistory(&metadata)
     return .inHistory(

@@ -119,12 +119,11 @@ extension ResponseCache {
     let old = variant.response
     let merged = Freshening.freshened(
       old.fields, by: head.fields, receivedAt: times.response.date)
+    let selection = selection(of: old, after: head, forwarding.original, merged)
     // The directives about fields that are not stored may be in either of them.
-    let fields = rules.fieldsToStore(merged, receivedAt: times.response.date)
-    let selection = selection(of: old, after: head, forwarding.original, fields)
     let fresh = StoredResponse(
-      status: old.status, fields: fields, requestTime: times.request.date,
-      responseTime: times.response.date, selection: selection ?? old.selection,
+      HTTPResponseHead(status: old.status, fields: merged), times,
+      selection: selection ?? old.selection,
       isPersonal: old.isPersonal || forwarding.original.isPersonal, rules: rules)
     let asked = HTTPRequest(url: forwarding.original.url, fields: forwarding.original.fields)
     let whole = HTTPResponseHead(status: old.status == 206 ? 200 : old.status, fields: merged)

@@ -16,9 +16,7 @@ extension SharedForm {
     guard fields.allSatisfy(\.isValid), let selection = EntryFields.selection(selecting)
     else { return nil }
     let response = StoredResponse(
-      status: status, fields: rules.fieldsToStore(fields, receivedAt: times.response.date),
-      requestTime: times.request.date, responseTime: times.response.date, selection: selection,
-      rules: rules)
+      HTTPResponseHead(status: status, fields: fields), times, selection: selection, rules: rules)
     guard CacheRules.mayShare(response, of: url), rules.mayUse(response) else { return nil }
     return (response, times)
   }
@@ -37,10 +35,7 @@ extension SharedForm {
     guard let selection, rules.whyNotStored(request, head, now: times.response.date) == nil
     else { return nil }
     let response = StoredResponse(
-      status: head.status,
-      fields: rules.fieldsToStore(head.fields, receivedAt: times.response.date),
-      requestTime: times.request.date, responseTime: times.response.date, selection: selection,
-      isPersonal: request.isPersonal, rules: rules)
+      head, times, selection: selection, isPersonal: request.isPersonal, rules: rules)
     guard CacheRules.mayShare(response, of: request.url) else { return nil }
     self.init(
       selecting: selection.fields.map(EntryFields.line), status: response.status,

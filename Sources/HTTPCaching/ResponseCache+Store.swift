@@ -17,9 +17,7 @@ extension ResponseCache {
     }
     guard let selection = selection(varyOf: head.fields, by: request) else { return .no(.varyAll) }
     let response = StoredResponse(
-      status: head.status,
-      fields: rules.fieldsToStore(head.fields, receivedAt: times.response.date),
-      requestTime: times.request.date, responseTime: times.response.date, selection: selection,
+      head, times, selection: selection,
       isPersonal: request.isPersonal || beginning?.variant.response.isPersonal ?? false,
       rules: rules)
     let metadata = EntryFields.metadata(

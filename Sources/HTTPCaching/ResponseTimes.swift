@@ -31,3 +31,17 @@ extension HTTPDate {
     return Timestamp(nanoseconds: nanoseconds)
   }
 }
+
+extension StoredResponse {
+  /// Creates a response from a head as it was received, with the fields that are stored.
+  init(
+    _ head: HTTPResponseHead, _ times: ResponseTimes, selection: Selection,
+    isPersonal: Bool = false, rules: CacheRules
+  ) {
+    self.init(
+      status: head.status,
+      fields: rules.fieldsToStore(head.fields, receivedAt: times.response.date),
+      requestTime: times.request.date, responseTime: times.response.date, selection: selection,
+      isPersonal: isPersonal, rules: rules)
+  }
+}
