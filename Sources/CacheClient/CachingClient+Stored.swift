@@ -91,7 +91,7 @@ extension CachingClient {
         return .success(info)
       }
       let info = try store.put(body, for: plan.key, variant: plan.variant, metadata: metadata)
-      cache.removeFromMemory(plan.key, variant: plan.variant)
+      cache.memory.remove(plan.key) { $0.variant == plan.variant }
       return .success(info)
     case .inHistory(let plan, let reason):
       if !inMemoryOnly {
@@ -112,7 +112,7 @@ extension CachingClient {
     let key = key(of: request)
     flights.end(key)
     permits.revoke(key)
-    return cache.removeFromMemory(key) + (try store.remove(key))
+    return cache.memory.remove(key) + (try store.remove(key))
   }
 
   /// Removes the responses whose keys begin with a prefix, and prevents running ones from being stored.
@@ -121,19 +121,19 @@ extension CachingClient {
   package func remove(prefix: ByteString) throws(StoreError) {
     flights.endAll { $0.hasPrefix(prefix) }
     permits.revokeAll { $0.hasPrefix(prefix) }
-    cache.removeAllFromMemory()
+    cache.memory.removeAll()
     try store.remove(prefix: prefix)
   }
 
   /// Returns whether a response is kept in memory and not stored.
-  package func keepsInMemoryOnly(_ info: EntryInfo) -> Bool { cache.keepsInMemory(info) }
+  package func keepsInMemoryOnly(_ info: EntryInfo) -> Bool { cache.memory.contains(info) }
 
   /// The approximate memory that responses take, in bytes.
   package var memoryBytes: Int { cache.memoryBytes }
 
   /// Removes the responses that were kept in memory, and not stored, since a moment.
   package func removeFromMemory(since moment: Timestamp) {
-    cache.removeAllFromMemory(since: moment)
+    cache.memory.removeAll(since: moment)
   }
 
   /// Removes everything, and prevents running responses from being stored.
@@ -142,7 +142,7 @@ extension CachingClient {
   public func removeAll() throws(StoreError) {
     flights.endAll()
     permits.revokeAll()
-    cache.removeAllFromMemory()
+    cache.memory.removeAll()
     try store.removeAll()
   }
 }

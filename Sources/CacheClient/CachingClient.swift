@@ -144,7 +144,7 @@ public final class CachingClient: Sendable {
     if !options.decodesContent { return response }
     return ContentDecoding.decode(response, asked: request, options) { [cache, store] info in
       // The server has sent it so. The next request fetches it again.
-      cache.removeFromMemory(info.key, variant: info.variant)
+      cache.memory.remove(info.key) { $0.variant == info.variant }
       guard store.info(for: info.key, variant: info.variant)?.created == info.created else {
         return
       }

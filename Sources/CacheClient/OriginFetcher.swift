@@ -136,7 +136,7 @@ struct OriginFetcher: Sendable {
     for key in keys {
       flights.end(key)
       await permits.revokeAndWait(key)
-      cache.removeFromMemory(key)
+      cache.memory.remove(key)
       _ = try? await store.remove(key)
       offers?.tier.invalidate(key)
     }

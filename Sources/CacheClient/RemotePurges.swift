@@ -145,7 +145,7 @@ final class RemotePurges: Sendable {
   private func removeOlder(than list: PurgeList, _ store: Store) throws(StoreError) {
     flights.endAll()
     permits.revokeAll()
-    cache.removeAllFromMemory()
+    cache.memory.removeAll()
     for info in store.entries() where info.key.hasPrefix("GET ") || info.key.hasPrefix("HEAD ") {
       // The numbers of purges are at least the microseconds since 1970.
       let stored = info.created.nanoseconds / 1_000 - Int64(RemoteCache.clockTolerance * 1e6)
@@ -160,13 +160,13 @@ final class RemotePurges: Sendable {
     if case .key(let key) = scope {
       flights.end(key)
       permits.revoke(key)
-      cache.removeFromMemory(key)
+      cache.memory.remove(key)
       try store.remove(key)
       return
     }
     flights.endAll()
     permits.revokeAll()
-    cache.removeAllFromMemory()
+    cache.memory.removeAll()
     switch scope {
     case .key: break
     case .prefix(let prefix): try store.remove(prefix: prefix)

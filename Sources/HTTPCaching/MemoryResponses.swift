@@ -7,7 +7,7 @@ import Synchronization
 /// when the process ends.
 ///
 /// The oldest are removed first if the total exceeds the limit.
-final class MemoryResponses: Sendable {
+package final class MemoryResponses: Sendable {
   private struct State {
     var variants: [ByteString: [StoredVariant]] = [:]
     /// All responses, the oldest first.
@@ -35,7 +35,8 @@ final class MemoryResponses: Sendable {
     return state.withLock { $0.variants[key] ?? [] }
   }
 
-  func contains(_ info: EntryInfo) -> Bool {
+  /// Returns whether a response is kept here.
+  package func contains(_ info: EntryInfo) -> Bool {
     find(info.key).contains { $0.info.variant == info.variant && $0.info.created == info.created }
   }
 
@@ -73,13 +74,13 @@ final class MemoryResponses: Sendable {
 
   /// Removes the responses of a key for which the predicate holds, and returns their number.
   @discardableResult
-  func remove(_ key: ByteString, where holds: (EntryInfo) -> Bool = { _ in true }) -> Int {
+  package func remove(_ key: ByteString, where holds: (EntryInfo) -> Bool = { _ in true }) -> Int {
     guard isUsed.load(ordering: .acquiring) else { return 0 }
     return state.withLock { remove({ holds($0.info) }, of: key, &$0) }
   }
 
   /// Removes the responses that were kept at `moment` or later; by default all of them.
-  func removeAll(since moment: Timestamp = .distantPast) {
+  package func removeAll(since moment: Timestamp = .distantPast) {
     state.withLock { state in
       for variant in state.order where variant.info.created >= moment {
         _ = remove({ $0 === variant }, of: variant.info.key, &state)
@@ -137,20 +138,5 @@ extension ResponseCache {
         remedy: "allow more memory for responses that are not stored, or store it")
     }
     return info
-  }
-
-  /// Returns whether a response is kept in memory only.
-  package func keepsInMemory(_ info: EntryInfo) -> Bool { memory.contains(info) }
-
-  /// Removes the responses of a key, or one variant, that are kept in memory only; returns their
-  /// number.
-  @discardableResult
-  package func removeFromMemory(_ key: ByteString, variant: UInt64? = nil) -> Int {
-    memory.remove(key) { variant == nil || $0.variant == variant }
-  }
-
-  /// Removes the responses that were kept in memory only since a moment; by default all of them.
-  package func removeAllFromMemory(since moment: Timestamp = .distantPast) {
-    memory.removeAll(since: moment)
   }
 }

@@ -15,7 +15,8 @@ package final class ResponseCache: Sendable {
   package let rules: CacheRules
   let keyRule: KeyRule
   let hot: HotResponses
-  let memory: MemoryResponses
+  /// The responses that are kept in memory only.
+  package let memory: MemoryResponses
   let damaged = DamagedKeys()
   let fingerprintKey: FingerprintKey
   let mayReturnStored: (@Sendable (HTTPRequest, HTTPResponseHead) -> Bool)?
