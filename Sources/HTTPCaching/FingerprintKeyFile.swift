@@ -69,20 +69,7 @@ struct FingerprintKeyFile: Sendable {
     guard let name = PathName(bytes: last.utf8) else {
       throw FingerprintKeyError(path: path, cause: .notAFile)
     }
-    do throws(Failure) {
-      return try key(name, folder)
-    } catch {
-      throw FingerprintKeyError(path: path, cause: error.cause)
-    }
-  }
-
-  /// A cause without the path, which the caller adds.
-  private struct Failure: Error {
-    let cause: FingerprintKeyError.Cause
-  }
-
-  private func key(_ name: PathName, _ folder: String) throws(Failure) -> [UInt8] {
-    let found: Result<[UInt8], Failure>
+    let found: Result<[UInt8], FingerprintKeyError>
     do throws(SystemError) {
       files.makeFolders(folder)
       let directory = try files.open(userPath: folder, [.read, .directory])
@@ -92,15 +79,19 @@ struct FingerprintKeyFile: Sendable {
         found = try readOrMake(name, directory)
       }
     } catch {
-      throw Failure(cause: .system(error))
+      throw FingerprintKeyError(path: path, cause: .system(error))
     }
     return try found.get()
+  }
+
+  private func failure(_ cause: FingerprintKeyError.Cause) -> Result<[UInt8], FingerprintKeyError> {
+    .failure(FingerprintKeyError(path: path ?? "", cause: cause))
   }
 
   /// Creates the key under a lock, so that processes which start at the same time get the same key.
   private func readOrMake(
     _ name: PathName, _ directory: borrowing Descriptor
-  ) throws(SystemError) -> Result<[UInt8], Failure> {
+  ) throws(SystemError) -> Result<[UInt8], FingerprintKeyError> {
     try? files.lock(directory)
     defer { files.unlock(directory.raw) }
     if let found = try read(name, directory) { return found }
@@ -110,21 +101,21 @@ struct FingerprintKeyFile: Sendable {
   /// Returns the key, or the problem of the file; `nil` if there is no file.
   private func read(
     _ name: PathName, _ directory: borrowing Descriptor
-  ) throws(SystemError) -> Result<[UInt8], Failure>? {
+  ) throws(SystemError) -> Result<[UInt8], FingerprintKeyError>? {
     do throws(SystemError) {
       let file = try files.open(name, in: directory, [.read])
       let status = try files.status(of: file.raw)
-      if let cause = Self.fault(of: status) { return .failure(Failure(cause: cause)) }
+      if let cause = Self.fault(of: status) { return failure(cause) }
       let bytes = try files.readBytes(file, count: FingerprintKey.byteCount, at: 0)
       // The file was shortened meanwhile.
       guard bytes.count == FingerprintKey.byteCount else {
-        return .failure(Failure(cause: .length(UInt64(bytes.count))))
+        return failure(.length(UInt64(bytes.count)))
       }
       return .success(bytes)
     } catch  where error == .notFound {
       return nil
     } catch  where error.isWrongKind {
-      return .failure(Failure(cause: .notAFile))
+      return failure(.notAFile)
     }
   }
 
