@@ -146,7 +146,7 @@ extension Transfer {
   ///   and the transport is asked to resume it once the reader has emptied the buffer.
   package func accept(_ bytes: UnsafeRawBufferPointer, nextAtMost: Int) -> Bool {
     let capacity = capacity()
-    let (isFull, delivery) = state.withLock { state -> (Bool, Delivery?) in
+    let (isFull, delivery) = state.withLock { state -> (Bool, Delivery<[UInt8]?>?) in
       // After the end nobody reads; the transport is about to remove the transfer.
       guard state.end == nil else { return (false, nil) }
       // Safety: the caller's buffer is valid during this call; the bytes are copied.
@@ -167,12 +167,14 @@ extension Transfer {
   @discardableResult
   package func finish(_ end: Outcome<HTTPFields>) -> Bool {
     let (isFirst, head, piece) = state.withLock { state in
-      guard state.end == nil else { return (false, nil as HeadDelivery?, nil as Delivery?) }
+      guard state.end == nil else {
+        return (false, nil as Delivery<TransportHead>?, nil as Delivery<[UInt8]?>?)
+      }
       state.end = end
       if case .failure(let error) = end, error.code == .cancelled { state.buffer = [] }
-      var head: HeadDelivery?
+      var head: Delivery<TransportHead>?
       if case .failure(let error) = end, let waiter = state.headWaiter.take() {
-        head = HeadDelivery(waiter: waiter, outcome: .failure(error))
+        head = Delivery(waiter: waiter, outcome: .failure(error))
       }
       guard let waiter = state.pieceWaiter.take(), let taken = state.takePiece() else {
         return (true, head, nil)
@@ -185,14 +187,9 @@ extension Transfer {
     return isFirst
   }
 
-  private struct Delivery {
-    let waiter: CheckedContinuation<Outcome<[UInt8]?>, Never>
-    let outcome: Outcome<[UInt8]?>
-  }
-
-  private struct HeadDelivery {
-    let waiter: CheckedContinuation<Outcome<TransportHead>, Never>
-    let outcome: Outcome<TransportHead>
+  private struct Delivery<Value> {
+    let waiter: CheckedContinuation<Outcome<Value>, Never>
+    let outcome: Outcome<Value>
   }
 }
 

@@ -3,8 +3,6 @@ import Synchronization
 
 /// The server's connection after a switch of protocols, until the client's is switched, too.
 final class SwitchedServer: Sendable {
-  /// The protocol, as the server has named it.
-  let name: String
   private let server: any TunnelEnd
   private let first: [UInt8]
   private let hasBegun = Atomic<Bool>(false)
@@ -16,12 +14,11 @@ final class SwitchedServer: Sendable {
   ///   - add: Takes over the tunnel.
   ///   - leave: Called once when the tunnel has ended, or will never begin.
   init(
-    _ server: any TunnelEnd, first: [UInt8], name: String, idle: Duration,
+    _ server: any TunnelEnd, first: [UInt8], idle: Duration,
     add: @escaping @Sendable (sending Relay) -> Void, leave: @escaping @Sendable () -> Void
   ) {
     self.server = server
     self.first = first
-    self.name = name
     self.idle = idle
     self.add = add
     self.leave = leave

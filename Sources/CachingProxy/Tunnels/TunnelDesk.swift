@@ -136,7 +136,7 @@ final class TunnelDesk: Sendable {
     case .switched(let head, let server, let first):
       let name = head.fields.first(named: "Upgrade")?.text ?? ""
       let switched = SwitchedServer(
-        server, first: first, name: name, idle: idle, add: { [self] in add($0) },
+        server, first: first, idle: idle, add: { [self] in add($0) },
         leave: { [self] in leave() })
       return ProxyAnswer(
         head: head, body: .tunnel(switched), source: .tunnel, cacheStatus: TunnelAnswer.bypass,

@@ -85,22 +85,17 @@ package struct IPAddress: Sendable, Hashable {
   package var isOfThisMachine: Bool {
     let inner = inner.bytes
     if inner.allSatisfy({ $0 == 0 }) || (inner.count == 4 && inner[0] == 127) { return true }
-    return inner.count == 4 ? canBind4(inner) : canBind6(inner)
-  }
-
-  private func canBind4(_ bytes: [UInt8]) -> Bool {
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    // Safety: the four bytes are copied into the address.
-    unsafe withUnsafeMutableBytes(of: &address.sin_addr) { unsafe $0.copyBytes(from: bytes) }
-    return canBind(address, AF_INET)
-  }
-
-  private func canBind6(_ bytes: [UInt8]) -> Bool {
+    if inner.count == 4 {
+      var address = sockaddr_in()
+      address.sin_family = sa_family_t(AF_INET)
+      // Safety: the four bytes are copied into the address.
+      unsafe withUnsafeMutableBytes(of: &address.sin_addr) { unsafe $0.copyBytes(from: inner) }
+      return canBind(address, AF_INET)
+    }
     var address = sockaddr_in6()
     address.sin6_family = sa_family_t(AF_INET6)
     // Safety: the sixteen bytes are copied into the address.
-    unsafe withUnsafeMutableBytes(of: &address.sin6_addr) { unsafe $0.copyBytes(from: bytes) }
+    unsafe withUnsafeMutableBytes(of: &address.sin6_addr) { unsafe $0.copyBytes(from: inner) }
     return canBind(address, AF_INET6)
   }
 
