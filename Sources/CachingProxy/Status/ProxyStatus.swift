@@ -53,10 +53,12 @@ package final class ProxyStatus: ProxyObserver {
   /// Creates the status of a proxy that starts now.
   ///
   /// - Parameters:
+  ///   - patienceNanoseconds: The longest time that a page waits for a walk through the store.
   ///   - remote: Returns the numbers of the second tier, or `nil` if there is none.
   ///   - forget: Removes the responses whose keys begin with a prefix, also those that are just received.
   package init(
     store: Store, facts: ProxyFacts, clock: any WallClock = SystemClock(),
+    patienceNanoseconds: Int64 = 100_000_000,
     remote: @escaping @Sendable () -> RemoteStatistics? = { nil },
     forget: @escaping @Sendable (ByteString) throws(StoreError) -> Void
   ) {
@@ -66,7 +68,7 @@ package final class ProxyStatus: ProxyObserver {
     self.facts = Lock(facts)
     self.clock = clock
     started = Timestamp(nanoseconds: clock.now())
-    surveyor = StoreSurveyor(store, clock: clock)
+    surveyor = StoreSurveyor(store, clock: clock, patienceNanoseconds: patienceNanoseconds)
   }
 
   /// Sets the URL at which clients reach the proxy, and whether other machines can. A server knows
@@ -104,8 +106,7 @@ package final class ProxyStatus: ProxyObserver {
   /// threads of the server.
   ///
   /// The first call, and then at most one every two seconds, starts a walk through the store on a
-  /// thread, and waits for it up to a tenth of a second. The result of a longer walk appears in a
-  /// later page.
+  /// thread, and waits for it, but not long. The result of a longer walk appears in a later page.
   package func answer(path: String, query: String) -> ProxyPage? {
     switch path {
     case StatusPaths.page, String(StatusPaths.page.dropLast()):

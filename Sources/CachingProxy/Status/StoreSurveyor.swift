@@ -34,7 +34,7 @@ final class StoreSurveyor: Sendable {
   /// Creates a surveyor. No walk begins before the first request.
   ///
   /// - Parameter patienceNanoseconds: The longest time that a reader waits for a new survey.
-  init(_ store: Store, clock: any WallClock, patienceNanoseconds: Int64 = 100_000_000) {
+  init(_ store: Store, clock: any WallClock, patienceNanoseconds: Int64) {
     self.store = store
     self.clock = clock
     self.patienceNanoseconds = patienceNanoseconds

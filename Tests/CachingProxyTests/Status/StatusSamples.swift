@@ -78,7 +78,8 @@ final class StatusUnderTest {
     store = try Store(at: folder.path, options: Options(limits: limits))
     self.clock = clock
     status = ProxyStatus(
-      store: store, facts: facts, clock: clock, remote: { remote?.statistics },
+      store: store, facts: facts, clock: clock,
+      patienceNanoseconds: 60_000_000_000, remote: { remote?.statistics },
       forget: { [store] prefix throws(StoreError) in try store.remove(prefix: prefix) })
   }
 

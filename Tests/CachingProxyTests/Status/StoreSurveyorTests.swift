@@ -21,7 +21,8 @@ import Testing
 
   @Test func `After the end no walk begins`() throws {
     let tested = try StatusUnderTest()
-    let surveyor = StoreSurveyor(tested.store, clock: tested.clock)
+    let surveyor = StoreSurveyor(
+      tested.store, clock: tested.clock, patienceNanoseconds: 60_000_000_000)
     surveyor.stop()
     #expect(surveyor.survey() == nil)
   }
