@@ -52,7 +52,7 @@ public final class CachingClient: Sendable {
     let (cache, store, permits, flights) = (cache, asyncStore, permits, flights)
     remoteLookUps = options.remote.map { RemoteLookUps($0, cache, store, permits, clock) }
     remoteOffers = options.remote.map { RemoteOffers($0, cache, store) }
-    remotePurges = options.remote.map { RemotePurges($0, cache, store, permits, flights) }
+    remotePurges = options.remote.map { RemotePurges($0, cache, store.store, permits, flights) }
     originFetcher = OriginFetcher(
       cache: cache, store: asyncStore,
       transport: AuthenticatingTransport(

@@ -12,6 +12,8 @@ final class RemotePurges: Sendable {
 
   private let tier: RemoteCache
   private let cache: ResponseCache
+  /// The store, with one thread, so that lists are applied one after the other. Of two at once, the second
+  /// could be done before the first is saved, or remove what was stored after the first.
   private let store: AsyncStore
   private let permits: StoringPermits
   private let flights: Flights
@@ -24,12 +26,12 @@ final class RemotePurges: Sendable {
   private let isRead = Lock(false)
 
   init(
-    _ tier: RemoteCache, _ cache: ResponseCache, _ store: AsyncStore, _ permits: StoringPermits,
+    _ tier: RemoteCache, _ cache: ResponseCache, _ store: Store, _ permits: StoringPermits,
     _ flights: Flights
   ) {
     self.tier = tier
     self.cache = cache
-    self.store = store
+    self.store = AsyncStore(store, threads: 1)
     self.permits = permits
     self.flights = flights
   }
@@ -61,18 +63,13 @@ final class RemotePurges: Sendable {
 
   /// Removes what purges cover that were not applied yet.
   func apply(_ list: PurgeList) async {
-    @Sendable func isNew(since known: PurgeList?) -> Bool {
-      known.map { !list.changes(since: $0).isEmpty } ?? !list.isEmpty
-    }
-    guard !isRead.withLock({ $0 }) || isNew(since: applied.withLock { $0 }) else { return }
-    let name = Self.name(tier)
     await store.perform { [self] store in
       if !isRead.withLock({ $0 }) {
-        if let list = record(name, in: store) { applied.withLock { $0 = $0?.union(list) ?? list } }
+        let saved = Self.saved(tier, in: store)
+        applied.withLock { $0 = saved }
         isRead.withLock { $0 = true }
       }
       let known = applied.withLock { $0 }
-      guard isNew(since: known) else { return }
       var done = known ?? PurgeList()
       if let known {
         for scope in list.changes(since: known) {
@@ -80,13 +77,14 @@ final class RemotePurges: Sendable {
             done.add(scope, number: list.number(of: scope))
           }
         }
-      } else if succeeds({ () throws(StoreError) in try removeOlder(than: list, store) }) {
+      } else if !list.isEmpty,
+        succeeds({ () throws(StoreError) in try removeOlder(than: list, store) })
+      {
         done = list
-      } else {
-        return
       }
-      applied.withLock { $0 = $0?.union(done) ?? done }
-      if known.map({ done != $0 }) ?? true { save(name, in: store) }
+      guard done != known ?? PurgeList() else { return }
+      applied.withLock { $0 = done }
+      save(done, in: store)
     }
   }
 
@@ -103,23 +101,19 @@ final class RemotePurges: Sendable {
 
   /// Writes the purges that are applied, so that later processes do not apply them again. Without an
   /// error: if they do, they remove what was stored since, too.
-  private func save(_ name: ByteString, in store: Store) {
-    var written: PurgeList?
-    // Other calls may have applied more meanwhile, and may have written before.
-    while let all = applied.withLock({ $0 }), all != written {
-      written = all
-      // Other processes may have read other servers.
-      let union = record(name, in: store)?.union(all) ?? all
-      let text = (union.isBounded ? union : all).encoded(namespace: tier.options.namespace)
-      guard (try? store.put(text, for: name)) != nil else { return }
-      _ = try? store.pin(name)
-    }
+  private func save(_ applied: PurgeList, in store: Store) {
+    let name = Self.name(tier)
+    // Other processes may have read other servers.
+    let union = Self.saved(tier, in: store)?.union(applied) ?? applied
+    let text = (union.isBounded ? union : applied).encoded(namespace: tier.options.namespace)
+    guard (try? store.put(text, for: name)) != nil else { return }
+    _ = try? store.pin(name)
   }
 
   /// Returns the highest number to which all purges that are known are applied to a store.
   static func appliedNumber(_ tier: RemoteCache, in store: Store) -> UInt64 {
     let list = tier.purgeList
-    let applied = record(name(tier), tier, in: store) ?? PurgeList()
+    let applied = saved(tier, in: store) ?? PurgeList()
     let missing = list.changes(since: applied).map { list.number(of: $0) }.min()
     return missing.map { $0 - 1 } ?? list.newest
   }
@@ -129,14 +123,9 @@ final class RemotePurges: Sendable {
     "offlinecache remote purges \(tier.options.namespace) \(tier.options.identity)"
   }
 
-  private func record(_ name: ByteString, in store: Store) -> PurgeList? {
-    Self.record(name, tier, in: store)
-  }
-
-  private static func record(
-    _ name: ByteString, _ tier: RemoteCache, in store: Store
-  ) -> PurgeList? {
-    guard case .hit(let entry) = store.lookUp(name) else { return nil }
+  /// Returns the purges that are applied to a store, as it has them.
+  static func saved(_ tier: RemoteCache, in store: Store) -> PurgeList? {
+    guard case .hit(let entry) = store.lookUp(name(tier)) else { return nil }
     return try? PurgeList(decoding: entry.body, namespace: tier.options.namespace)
   }
 

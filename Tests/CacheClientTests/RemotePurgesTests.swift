@@ -26,7 +26,8 @@ struct RemotePurgesTests {
   func purges() async throws {
     let origin = ScriptedTransport(answer([1]))
     let server = MemoryServer()
-    let (one, two) = (try TierMachine(origin, server), try TierMachine(origin, server))
+    // The client of the second reads another list: it would apply the purge when its time comes.
+    let (one, two) = (try TierMachine(origin, server), try TierMachine(origin, MemoryServer()))
     for path in ["/a", "/b"] {
       try await one.fetch(request(path))
       try await two.fetch(request(path))
@@ -102,8 +103,8 @@ struct RemotePurgesTests {
     )
     try await two.fetch(request())
     let key = two.client.key(of: request())
-    try await one.tier.purge(.key(key))
     files.faults.set { $0.isChange ? SystemError(EIO) : nil }
+    try await one.tier.purge(.key(key))
     try await two.tier.refreshPurges()
     #expect(two.sandbox.store.info(for: key) != nil)
     files.faults.set(nil)
@@ -132,6 +133,27 @@ struct RemotePurgesTests {
     await purges.apply(second)
     await purges.apply(first)
     #expect(one.sandbox.store.info(for: key) == nil)
+  }
+
+  @Test("purges are saved when they are applied, also by several at once")
+  func purgesAtOnce() async throws {
+    let (origin, server) = (ScriptedTransport(answer([1])), MemoryServer())
+    let one = try TierMachine(origin, server)
+    let purges = try #require(one.client.remotePurges)
+    for number in 1...30 as ClosedRange<UInt64> {
+      var list = PurgeList()
+      list.add(.tag("t"), number: number)
+      await withTaskGroup { group in
+        for yields in 0..<40 {
+          group.addTask { [list] in
+            // They come at different moments of the first.
+            for _ in 0..<yields { await Task.yield() }
+            await purges.apply(list)
+            #expect(RemotePurges.saved(one.tier, in: one.sandbox.store) == list)
+          }
+        }
+      }
+    }
   }
 
   @Test("a purge that only one of two servers has is applied although newer ones were")
