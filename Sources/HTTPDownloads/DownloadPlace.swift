@@ -261,9 +261,12 @@ extension DownloadPlace {
 
 extension DownloadRequest {
   /// Returns whether a name is like those of the hidden files of downloads. The content of a server with
-  /// such a name would be taken for the record, or the part, of another download. Volumes of a Mac do not
-  /// tell the case of letters apart.
+  /// such a name would be taken for the record, or the part, of another download. Volumes of a Mac, and
+  /// folders of Linux with `casefold`, do not tell the case of letters apart, nor some ligatures, and some
+  /// of them ignore characters that are not visible.
   package static func isReserved(_ name: String) -> Bool {
-    name.lowercased().hasPrefix("\(DownloadPlace.prefix)")
+    let visible = name.unicodeScalars.filter { !$0.properties.isDefaultIgnorableCodePoint }
+    return String(visible).uppercased().utf8.starts(
+      with: "\(DownloadPlace.prefix)".uppercased().utf8)
   }
 }

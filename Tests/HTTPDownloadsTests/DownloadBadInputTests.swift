@@ -30,6 +30,7 @@ struct DownloadBadInputTests {
 
   @Test(arguments: [
     "", "/", ".", "..", "a/", "a/.", "a/..", "a\0b", "a/.offlinecache-0.part", ".OfflineCache-",
+    "a/.o\u{FB04}inecache-", "a/.offline\u{200C}cache-", "a/.offlinecache-\u{200D}",
   ])
   func `a path that names no file`(name: String) async {
     #expect(await cause { $0.file = name } == .invalidPath)
