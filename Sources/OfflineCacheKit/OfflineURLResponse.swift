@@ -89,7 +89,7 @@ public final class OfflineURLResponse: HTTPURLResponse, @unchecked Sendable {
       if let name = fields.prefix(place).first(where: { field.isNamed($0.name) })?.name {
         result[name] = "\(result[name] ?? ""), \(field.text)"
       } else {
-        result[field.name] = field.text
+        result[field.name] = field.isNamed("Location") ? field.reference : field.text
       }
     }
     return result

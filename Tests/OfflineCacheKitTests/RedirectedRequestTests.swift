@@ -1,4 +1,5 @@
 import Foundation
+import HTTPSemantics
 import HTTPTransports
 import Testing
 
@@ -35,6 +36,17 @@ import Testing
     #expect(request.value(forHTTPHeaderField: "X-Api-Key") == "1")
     #expect(request.cachePolicy == .returnCacheDataElseLoad)
     #expect(request.timeoutInterval == 7)
+  }
+
+  @Test func `a Location that is not UTF-8 keeps its bytes in a response`() throws {
+    let url = try #require(URL(string: "https://h/a"))
+    let request = URLRequest(url: url)
+    let location = HTTPField(name: "Location", value: Array("/caf".utf8) + [0xE9])
+    let head = HTTPResponseHead(status: 302, fields: [location])
+    let response = try #require(OfflineURLResponse.plain(head, url: url))
+    let next = try request.redirected(
+      by: response, AskedRequest(request, mode: .never), allowsInsecure: false)
+    #expect(next?.url?.absoluteString == "https://h/caf%E9")
   }
 
   @Test(arguments: ["https://other/", "https://h:8443/", "//other/"])

@@ -32,7 +32,7 @@ enum Refusal {
   /// credentials.
   static func location(_ head: HTTPResponseHead) -> String? {
     guard (300...399).contains(head.status), head.status != 304,
-      let location = head.fields.first(named: "Location")?.text
+      let location = head.fields.first(named: "Location")?.reference
     else { return nil }
     do throws(InvalidURL) {
       return try NormalizedURL(location).string
