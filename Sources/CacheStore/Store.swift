@@ -248,7 +248,7 @@ public final class Store: Sendable {
   /// - Complexity: O(entries).
   package func plannedForAll() -> UInt64 {
     reader.withCurrentState { state in
-      return (0..<UInt32(state.index.slotCount)).reduce(0) { sum, number in
+      (0..<UInt32(state.index.slotCount)).reduce(0) { sum, number in
         let slot = state.index[number]
         return slot.isLive ? sum + state.planned(slot.length) : sum
       }

@@ -8,9 +8,7 @@ extension Catalog {
 
   /// The present `entries` directory.
   package var entriesDirectory: EntriesDirectory {
-    reader.withCurrentState { state in
-      return state.entries
-    }
+    reader.withCurrentState { $0.entries }
   }
 
   /// Returns the numbers of the slots in use, ordered by shard, and the position in them at which
@@ -55,7 +53,7 @@ extension Catalog {
   /// - Complexity: O(variants) expected, and one ioctl(2) for all.
   package func indexed(_ hashes: [KeyHash]) -> [IndexedKey] {
     reader.withCurrentState { state in
-      return hashes.map { hash in
+      hashes.map { hash in
         let numbers = state.index.variants(of: hash).filter { !state.index[$0].isUnsettled }
         return IndexedKey(
           slots: numbers.map { state.index[$0] },
@@ -83,7 +81,7 @@ extension Catalog {
   /// Returns the present slot of an entry; `nil` if the index does not have it.
   package func slot(_ hash: KeyHash, _ variant: UInt64) -> Slot? {
     reader.withCurrentState { state in
-      return state.index.find(hash, variant).map { state.index[$0] }
+      state.index.find(hash, variant).map { state.index[$0] }
     }
   }
 

@@ -10,7 +10,6 @@ package final class Catalog: Sendable {
   package let writer: JournalWriter
   let journal: Journal
   package let tree: Tree
-  let upkeep: Upkeep
   let hashSeed: UInt64
   let fileSystem: any FileSystem
   let clock: any WallClock
@@ -26,7 +25,6 @@ package final class Catalog: Sendable {
 
   init(_ tree: Tree, _ upkeep: Upkeep, _ options: Options) throws(StoreError) {
     self.tree = tree
-    self.upkeep = upkeep
     journal = tree.journal
     hashSeed = tree.hashSeed
     fileSystem = tree.fileSystem
@@ -42,7 +40,7 @@ package final class Catalog: Sendable {
   /// Returns the slots of all variants of a key hash.
   package func slots(of hash: KeyHash) -> [Slot] {
     reader.withCurrentState { state in
-      return state.index.variants(of: hash).map { state.index[$0] }
+      state.index.variants(of: hash).map { state.index[$0] }
     }
   }
 

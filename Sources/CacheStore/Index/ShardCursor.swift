@@ -19,9 +19,7 @@ struct ShardCursor {
 
   init(in catalog: Catalog, maximumCount: Int = 1 << 18) {
     self.maximumCount = maximumCount
-    (isWhole, clearings) = catalog.reader.withCurrentState { state in
-      return (state.isComplete && state.journal.isWhole, state.clearings)
-    }
+    (isWhole, clearings) = catalog.reader.withCurrentState { ($0.isIndexWhole, $0.clearings) }
   }
 
   /// Returns the live entries among the next slots of a shard, perhaps none; `nil` at its end, and if

@@ -7,8 +7,6 @@ final class AccessTimes: Sendable {
   private let reader: JournalReader
   private let writer: JournalWriter
   private let place: StorePlace
-  private let fileSystem: any FileSystem
-  private let upkeep: Upkeep
   private let pendingTouches = PendingTouches()
 
   init(_ compactor: Compactor) {
@@ -16,8 +14,6 @@ final class AccessTimes: Sendable {
     reader = compactor.reader
     writer = compactor.writer
     place = compactor.place
-    fileSystem = compactor.fileSystem
-    upkeep = compactor.upkeep
   }
 
   /// Notes an access of an entry.
@@ -38,7 +34,7 @@ final class AccessTimes: Sendable {
     defer { compactor.tendJournal() }
     while try !flushSome() {}
     // Accesses since then are announced again.
-    pendingTouches.withdraw(place.staging.raw, fileSystem)
+    pendingTouches.withdraw(place.staging.raw, place.fileSystem)
     if reader.state.withLock({ !$0.touched.isEmpty }) { announceTouches() }
   }
 
@@ -73,8 +69,8 @@ final class AccessTimes: Sendable {
   /// are written to the journal. Called after the first access that is not in the journal.
   func announceTouches() {
     if place.isReadOnly { return }
-    pendingTouches.announce(place.staging.raw, fileSystem)
-    upkeep.request(.touches)
+    pendingTouches.announce(place.staging.raw, place.fileSystem)
+    compactor.upkeep.request(.touches)
   }
 
   /// Waits until the journal has the access times of other processes, which write them within a
@@ -84,7 +80,8 @@ final class AccessTimes: Sendable {
   /// - Parameter interval: the nanoseconds after a wait in which there is no other wait.
   func waitForTouches(unlessWithin interval: Int64 = 0) {
     pendingTouches.waitForOthers(
-      place.staging.raw, fileSystem, unlessWithin: interval, while: { !upkeep.isStopping })
+      place.staging.raw, place.fileSystem, unlessWithin: interval,
+      while: { !compactor.upkeep.isStopping })
     reader.follow()
   }
 }

@@ -14,14 +14,14 @@ extension Compactor {
   ///   other variants.
   func makeRemovalsDurable(of number: UInt32) throws(StoreError) -> Bool {
     let (found, entries) = reader.state.withLock { ($0.journal.segment(number), $0.entries) }
-    guard durability == .full, let segment = found else { return true }
+    guard tree.durability == .full, let segment = found else { return true }
     var shards: Set<Int> = []
     var isDurable = true
     var failure: StoreError?
-    var reader = SegmentReader(number, hashSeed: tree.hashSeed, from: Int64(SegmentHeader.count))
+    var records = SegmentReader(number, hashSeed: tree.hashSeed, from: Int64(SegmentHeader.count))
     let length = (try? fileSystem.length(of: segment.file.raw)) ?? 0
     // A segment that cannot be read has no records for anybody.
-    try? reader.read(segment.file, upTo: length, fileSystem) { item in
+    try? records.read(segment.file, upTo: length, fileSystem) { item in
       guard case .record(let header, let bytes, _) = item, header.type == .put else { return true }
       guard let head = unsafe PutHead(header.payload(of: bytes)), !isKnown(head)
       else { return true }
@@ -42,9 +42,7 @@ extension Compactor {
   }
 
   private func isKnown(_ head: PutHead) -> Bool {
-    reader.withCurrentState { state in
-      return state.index.find(head.keyHash, head.variant) != nil
-    }
+    reader.withCurrentState { $0.index.find(head.keyHash, head.variant) != nil }
   }
 
   /// Returns whether the metadata file of a removed entry is gone. Syncs the directory of its key, or

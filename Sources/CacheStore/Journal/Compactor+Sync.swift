@@ -6,7 +6,7 @@ extension Compactor {
   /// Waits until a record is on disk, if the store has full durability. After a failed sync, writes
   /// the journal anew.
   func sync(_ placed: AppendedPlace) throws(StoreError) {
-    guard durability == .full else { return }
+    guard tree.durability == .full else { return }
     try tree.synchronizeMovedBack()
     try writer.syncJournal(placed)
     try renewAfterFailedSync()

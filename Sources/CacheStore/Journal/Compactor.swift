@@ -20,7 +20,6 @@ final class Compactor: Sendable {
 
   var path: String { tree.path }
   var place: StorePlace { tree.place }
-  var durability: Durability { tree.durability }
 
   init(_ settler: Settler) {
     self.settler = settler
@@ -62,13 +61,13 @@ final class Compactor: Sendable {
     try? settler.resolveUnwrittenFiles(isWaiting: isWaiting)
     if !reader.state.withLock({ $0.wantsCompaction }) { return }
     try? journal.withCompactionLock(isWaiting: isWaiting) { () throws(StoreError) in
-      let last = reader.withCurrentState { state -> UInt32? in
-        return state.wantsCompaction ? state.journal.current?.number : nil
+      let last = reader.withCurrentState { state in
+        state.wantsCompaction ? state.journal.current?.number : nil
       }
       guard let last else { return }
       while isWaiting || !upkeep.isStopping {
-        let isDone = reader.withCurrentState { state -> Bool in
-          return !state.journal.isWhole || state.journal.firstNumber > last || state.isCompact
+        let isDone = reader.withCurrentState { state in
+          !state.journal.isWhole || state.journal.firstNumber > last || state.isCompact
         }
         if isDone { break }
         guard (try? dropOldest()) == true else {
@@ -186,7 +185,7 @@ final class Compactor: Sendable {
 
   /// Removes the files of segments that the journal has dropped, also those that a killed process
   /// has left.
-  func removeDropped() throws(StoreError) {
+  private func removeDropped() throws(StoreError) {
     try journal.withLock { () throws(StoreError) in
       let first = reader.state.withLock { state in
         state.journal.hasDroppedFiles = false
@@ -214,6 +213,5 @@ final class Compactor: Sendable {
 
   /// The live bytes up to which a journal is written anew at closing.
   private static var quickPurgeBytes: Int64 { 16 << 20 }
-
   private static var purgeAgeNanoseconds: Int64 { 86_400_000_000_000 }
 }

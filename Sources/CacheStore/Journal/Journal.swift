@@ -21,7 +21,6 @@ package final class Journal: Sendable {
   let rollsNext = Atomic<Bool>(false)
   /// The least version of the segments that this process makes.
   let version = Atomic<UInt32>(1)
-  private let isReadOnly: Bool
   private let clock: any WallClock
   private let bootName: [UInt8]?
   /// One thread of this process appends at a time.
@@ -47,7 +46,6 @@ package final class Journal: Sendable {
     durability = options.durability
     sizes = options.journal
     settlingDelay = options.isReadOnly ? 0 : options.settling.nanoseconds
-    isReadOnly = options.isReadOnly
     clock = options.clock
     bootName = options.bootName
   }
@@ -135,7 +133,7 @@ package final class Journal: Sendable {
     let name = Layout.segment(number)
     let path = path(of: number)
     let opened = try system(path) { () throws(SystemError) in
-      try files.open(name, in: place.journal, isReadOnly ? [.read] : [.read, .write])
+      try files.open(name, in: place.journal, place.isReadOnly ? [.read] : [.read, .write])
     }
     let head = try system(path) { () throws(SystemError) in
       let status = try files.status(of: opened.raw)

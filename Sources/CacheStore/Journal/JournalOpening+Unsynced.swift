@@ -84,7 +84,7 @@ extension JournalOpening {
     }
   }
 
-  func loadAgain() throws(StoreError) {
+  private func loadAgain() throws(StoreError) {
     try reader.state.withLock { state throws(StoreError) in
       let entries = state.entries
       state.forgetJournal()

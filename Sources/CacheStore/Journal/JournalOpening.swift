@@ -13,7 +13,6 @@ struct JournalOpening {
   var place: StorePlace { writer.place }
   var journal: Journal { writer.journal }
   var fileSystem: any FileSystem { writer.fileSystem }
-  private var upkeep: Upkeep { writer.upkeep }
   private var isReadOnly: Bool { place.isReadOnly }
   private var isSupervised: Bool { place.isSupervised }
 
@@ -96,7 +95,7 @@ struct JournalOpening {
     let dead = try tree.staging.deadSessions()
     let isTorn = reader.state.withLock { $0.journal.tornBytes > 0 }
     guard dead.isEmpty, isTorn, try tree.staging.hasLiveSessions() else { return dead }
-    _ = try upkeep.awaitMoment { () throws(StoreError) in
+    _ = try writer.upkeep.awaitMoment { () throws(StoreError) in
       try !tree.staging.deadSessions().isEmpty
     }
     return try tree.staging.deadSessions()
@@ -115,7 +114,7 @@ struct JournalOpening {
     if hasBegun { journal.rollsNext.store(true, ordering: .relaxed) }
   }
 
-  func load(afterRestart hasRestarted: Bool) throws(StoreError) {
+  private func load(afterRestart hasRestarted: Bool) throws(StoreError) {
     // The sessions are read only after a restart.
     let isUsedSince = hasRestarted ? try tree.staging.sessionBoots().this : false
     try reader.state.withLock { state throws(StoreError) in
@@ -131,7 +130,7 @@ struct JournalOpening {
   /// before its mark was cut off, so the tree decides. If the journal ends after its mark, or the
   /// mark is from another run of the machine, the store was not closed, or the power may have
   /// failed: then tree and journal are compared.
-  func holdAgainstMark(_ state: inout StoreState) throws(StoreError) {
+  private func holdAgainstMark(_ state: inout StoreState) throws(StoreError) {
     let end = journal.markedEnd
     state.journal.openedSequence = state.journal.sequence
     // Where the journal ends is not known before it was read.

@@ -80,7 +80,6 @@ extension JournalReader {
   /// The bounds of a body and of all together, so that sums cannot overflow. No file is that long, and
   /// no volume that large.
   private static var maximumBodyBytes: UInt64 { 1 << 48 }
-
   private static var maximumBytes: UInt64 { 1 << 62 }
 
   private func applyStructure(

@@ -25,8 +25,7 @@ final class JournalReader: Sendable {
     fileSystem = tree.fileSystem
     hashSeed = tree.hashSeed
     let entries = EntriesDirectory(generation: 0, directory: try place.openEntries(options))
-    let state = StoreState(
-      blockBytes: place.blockBytes, entries: entries, options)
+    let state = StoreState(blockBytes: place.blockBytes, entries: entries, options)
     sharedTail = state.journal.sharedTail
     self.state = Lock(state, .store)
   }
@@ -88,9 +87,8 @@ final class JournalReader: Sendable {
 
   /// Makes sure that what others have stored in the log is settled also if they are killed.
   private func watchOthers(_ state: borrowing StoreState) {
-    guard journal.settlingDelay > 0, state.isOpened, state.index.totals.unsettledEntries > 0 else {
-      return
-    }
+    guard journal.settlingDelay > 0, state.isOpened, state.index.totals.unsettledEntries > 0
+    else { return }
     // They go first.
     upkeep.requestSettling(after: 2 * journal.settlingDelay + 1_000_000_000)
   }
@@ -230,8 +228,6 @@ final class JournalReader: Sendable {
 
   /// Throws an error if the store is closed, or if the end of the journal cannot be read.
   func checkReadable() throws(StoreError) {
-    try withCurrentState { state throws(StoreError) in
-      try check(state)
-    }
+    try withCurrentState { state throws(StoreError) in try check(state) }
   }
 }

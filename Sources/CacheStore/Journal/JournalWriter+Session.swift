@@ -46,9 +46,7 @@ extension JournalWriter {
     if tree.durability == .full || tree.staging.session == nil || tree.staging.isUnclean {
       return true
     }
-    let (sequence, mayRest) = reader.withCurrentState { state in
-      return (state.journal.sequence, state.mayRest)
-    }
+    let (sequence, mayRest) = reader.withCurrentState { ($0.journal.sequence, $0.mayRest) }
     if !mayRest { return true }
     guard sequence == restSequence.exchange(sequence, ordering: .relaxed) else { return false }
     // Without the lock of the journal, because it may take long.
@@ -56,9 +54,8 @@ extension JournalWriter {
     let isDone = try? journal.withLock { () throws(StoreError) -> Bool in
       // What a killed process has left.
       try cutTornTailLocked()
-      guard reader.state.withLock({ $0.mayRest && $0.journal.sequence == sequence }) else {
-        return false
-      }
+      guard reader.state.withLock({ $0.mayRest && $0.journal.sequence == sequence })
+      else { return false }
       try markEndLocked()
       return tree.staging.endUnusedSession()
     }

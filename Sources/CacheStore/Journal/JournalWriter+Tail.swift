@@ -10,8 +10,8 @@ extension JournalWriter {
 
   /// Does the same, for a caller that holds the journal's lock.
   func cutTornTailLocked() throws(StoreError) {
-    let (current, position, torn) = reader.withCurrentState { state in
-      return (state.journal.current, state.journal.position, state.journal.tornBytes)
+    let (current, position, torn) = reader.withCurrentState {
+      ($0.journal.current, $0.journal.position, $0.journal.tornBytes)
     }
     if let current, torn > 0 { _ = try withoutTail(current, torn, at: position) }
   }
@@ -67,9 +67,7 @@ extension JournalWriter {
   /// some tries, the end is given up: the journal counts as damaged, and goes on in a new segment.
   func readUnread() throws(StoreError) {
     let isRead = try upkeep.awaitMoment {
-      reader.withCurrentState { state in
-        return state.journal.unread == nil
-      }
+      reader.withCurrentState { $0.journal.unread == nil }
     }
     if isRead || upkeep.isStopping { return }
     try reader.state.withLock { state throws(StoreError) in
@@ -77,9 +75,7 @@ extension JournalWriter {
       if state.journal.unread?.isRefusal == true { try reader.check(state) }
     }
     try journal.withLock { () throws(StoreError) in
-      let unread = reader.withCurrentState { state in
-        return state.journal.unread == nil ? nil : state.journal.current
-      }
+      let unread = reader.withCurrentState { $0.journal.unread == nil ? nil : $0.journal.current }
       guard let unread else { return }
       _ = try leave(unread)
       reader.state.withLock { state in

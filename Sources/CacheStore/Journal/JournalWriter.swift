@@ -37,8 +37,8 @@ package final class JournalWriter: Sendable {
   /// but have no sequence number and checksum yet. If it throws or returns none, nothing is
   /// appended.
   ///
-  /// - Durability: survives the death of the process. `sync` makes a record survive a loss of
-  ///   power.
+  /// - Durability: survives the death of the process. `Compactor.sync` makes a record survive a loss
+  ///   of power.
   @discardableResult
   func append(
     _ prepare: (inout StoreState) throws(StoreError) -> [[UInt8]]
@@ -73,10 +73,7 @@ package final class JournalWriter: Sendable {
     } catch {
       // Removals may stay, and the files of those entries are still there.
       if records.count > 1 { tree.staging.noteUnclean() }
-      let isTorn = reader.withCurrentState { state in
-        return state.journal.tornBytes > 0
-      }
-      if isTorn {
+      if reader.withCurrentState({ $0.journal.tornBytes > 0 }) {
         // The system refuses to cut it off (a quota). Only the session of a process that is gone shows
         // others that it is no damage.
         tree.staging.abandonSession()
@@ -96,8 +93,8 @@ package final class JournalWriter: Sendable {
     return AppendedPlace(segment: segment, end: end)
   }
 
-  /// Does the same as `sync` without writing the journal anew, for records that are not promised
-  /// yet.
+  /// Does the same as `Compactor.sync` without writing the journal anew, for records that are not
+  /// promised yet.
   func syncJournal(_ placed: AppendedPlace) throws(StoreError) {
     guard tree.durability == .full else { return }
     do throws(SystemError) {

@@ -24,8 +24,7 @@ extension Evictor {
   /// Returns counts of the contents and the work of the store.
   func statistics() -> Statistics {
     catalog.reader.withCurrentState { state in
-      return Statistics(
-        state, charged: state.counted(state.index.totals, live: 0), counters)
+      Statistics(state, charged: state.counted(state.index.totals, live: 0), counters)
     }
   }
 

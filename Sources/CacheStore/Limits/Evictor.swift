@@ -45,11 +45,7 @@ final class Evictor: Sendable {
   var delegate: (any StoreSizeDelegate)? { sizeDelegate.delegate }
 
   /// The limits of the store, the same for all its users.
-  var limits: Limits {
-    catalog.reader.withCurrentState { state in
-      return state.limits
-    }
-  }
+  var limits: Limits { catalog.reader.withCurrentState { $0.limits } }
 
   /// Records new limits, and evicts entries until they hold. On a full disk, some go first, to make
   /// room for the record.

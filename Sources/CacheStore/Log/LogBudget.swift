@@ -51,7 +51,7 @@ extension StoreState {
 
   /// Returns whether a record with a body of so many bytes may be appended.
   func hasLogRoom(_ bytes: Int) -> Bool {
-    isComplete && journal.isWhole && journal.carriesBodies && !isVolumeTight
+    isIndexWhole && journal.carriesBodies && !isVolumeTight
       && journal.bodies.all + Int64(bytes) <= logBudget.bytes
   }
 }

@@ -3,8 +3,8 @@ internal import CacheSystem
 
 // Writing the files of settled entries anew, after a sync of the volume has failed.
 extension Settler {
-  /// Does the same after it has written the files anew that an earlier call may not have brought to the
-  /// disk. The caller holds the lock of compaction, and no shard.
+  /// Synchronizes all files of the volume, after it has written the files anew that an earlier call may
+  /// not have brought to the disk. The caller holds the lock of compaction, and no shard.
   ///
   /// - Complexity: O(1); after a failed call, O(all entries) until it succeeds once.
   func synchronizeSettled() throws(StoreError) {

@@ -53,9 +53,6 @@ final class Settler: Sendable {
   /// The part of the log that has been settled.
   private let settling = Mutex(SettlingProgress())
 
-  private var hashSeed: UInt64 { tree.hashSeed }
-  private var clock: any WallClock { tree.clock }
-
   init(_ catalog: Catalog) {
     self.catalog = catalog
     reader = catalog.reader
@@ -63,16 +60,12 @@ final class Settler: Sendable {
     journal = catalog.journal
     tree = catalog.tree
     fileSystem = tree.fileSystem
-    upkeep = catalog.upkeep
+    upkeep = reader.upkeep
     volumeSync = VolumeSync(tree.place, upkeep)
   }
 
   /// The number of entries that only the log has.
-  var unsettledEntries: Int {
-    reader.withCurrentState { state in
-      return state.index.totals.unsettledEntries
-    }
-  }
+  var unsettledEntries: Int { reader.withCurrentState { $0.index.totals.unsettledEntries } }
 
   /// Settles for 5 ms. One step of the upkeep.
   ///
@@ -81,7 +74,7 @@ final class Settler: Sendable {
     let deadline = monotonicNanoseconds() + Self.sliceNanoseconds
     if !tree.staging.sweepReplaced(until: deadline) { return (0, nil) }
     let (count, isHalfUsed, isComplete) = reader.withCurrentState { state in
-      return (
+      (
         state.index.totals.unsettledEntries,
         state.logBudget.isHalfUsed(state.journal.bodies.all), state.isComplete
       )
@@ -89,10 +82,7 @@ final class Settler: Sendable {
     if count == 0 { return (nil, nil) }
     if !isComplete { return (Self.longPause, nil) }
     do throws(StoreError) {
-      let end = try settle(
-        olderThan: isHalfUsed ? .min : journal.settlingDelay,
-        until: deadline)
-      switch end {
+      switch try settle(olderThan: isHalfUsed ? .min : journal.settlingDelay, until: deadline) {
       case .done: return (nil, nil)
       case .interrupted: return (0, nil)
       case .young(let nanoseconds): return (max(nanoseconds, 1_000_000), nil)
@@ -124,9 +114,7 @@ final class Settler: Sendable {
   }
 
   private static var sliceNanoseconds: Int64 { 5_000_000 }
-
   private static var longPause: Int64 { 1_000_000_000 }
-
   private static var longestPause: Int64 { 600_000_000_000 }
 
   /// Settles entries.
@@ -152,13 +140,12 @@ final class Settler: Sendable {
   func settleLocked(
     through last: UInt32 = .max, olderThan age: Int64 = .min, until deadline: Int64 = .max
   ) throws(StoreError) -> SettlingEnd {
-    let now = clock.now()
+    let now = tree.clock.now()
     // Each step tries one entry at least.
     var hasBegun = false
     var first = settling.withLock { $0.segment }
     while true {
-      let next = try reader.withCurrentState {
-        state throws(StoreError) -> (Segment, upTo: Int64)? in
+      let next = try reader.withCurrentState { state throws(StoreError) -> (Segment, Int64)? in
         try reader.check(state)
         for case .some(let use) in state.journal.segments
         where use.segment.number >= first && use.unsettledEntries > 0 {
@@ -197,9 +184,9 @@ final class Settler: Sendable {
     }
     var result: Result<SettlingEnd?, StoreError> = .success(nil)
     var failure: StoreError?
-    var reader = SegmentReader(segment.number, hashSeed: hashSeed, from: position)
+    var records = SegmentReader(segment.number, hashSeed: tree.hashSeed, from: position)
     do throws(SystemError) {
-      try reader.read(segment.file, upTo: length, fileSystem) { item in
+      try records.read(segment.file, upTo: length, fileSystem) { item in
         guard case .record(let header, let bytes, let place) = item else { return true }
         defer { if case .success(nil) = result { position = place + Int64(header.length) } }
         guard let entry = unsafe logged(header, bytes, segment, place) else { return true }
@@ -250,7 +237,7 @@ final class Settler: Sendable {
     guard let (slot, entries) = found,
       let record = unsafe PutRecord(checked: Array(bytes.prefix(header.headCount)))
     else { return nil }
-    guard unsafe head.digest.names(body, hashSeed: hashSeed) else {
+    guard unsafe head.digest.names(body, hashSeed: tree.hashSeed) else {
       upkeep.setAside(slot)
       return nil
     }

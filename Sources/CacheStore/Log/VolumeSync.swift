@@ -8,9 +8,7 @@ internal import Synchronization
 /// next call of syncfs(2) succeeds without them. Until its segment is dropped, the record of a settled
 /// entry still carries the body, so the files can be written anew (`Settler.synchronizeSettled`).
 final class VolumeSync: Sendable {
-  private let path: String
   private let place: StorePlace
-  private let fileSystem: any FileSystem
   private let upkeep: Upkeep
   /// The calls of syncfs(2) that have failed. Held during a call: the system reports a failure once to all
   /// threads of a process.
@@ -21,8 +19,6 @@ final class VolumeSync: Sendable {
   init(_ place: StorePlace, _ upkeep: Upkeep) {
     self.place = place
     self.upkeep = upkeep
-    path = place.path
-    fileSystem = place.fileSystem
   }
 
   /// The number of calls that have failed.
@@ -37,7 +33,7 @@ final class VolumeSync: Sendable {
     let count = failureCount
     if hasUnwrittenFiles {
       upkeep.request(.compact)
-      throw Self.unwritten(path)
+      throw unwritten
     }
     try flush(unlessFailedSince: count)
   }
@@ -53,27 +49,27 @@ final class VolumeSync: Sendable {
     unlessFailedSince known: Int? = nil, endsRepetition: Bool = false
   ) throws(StoreError) {
     try failures.withLock { count throws(StoreError) in
-      if let known, known != count { throw Self.unwritten(path) }
-      do throws(SystemError) { try fileSystem.synchronizeVolume(of: place.root.raw) } catch {
+      if let known, known != count { throw unwritten }
+      do throws(SystemError) { try place.fileSystem.synchronizeVolume(of: place.root.raw) } catch {
         count += 1
         do throws(SystemError) {
-          _ = try fileSystem.open(Layout.unwritten, in: place.journal, [.write, .create])
+          _ = try place.fileSystem.open(Layout.unwritten, in: place.journal, [.write, .create])
         } catch { isUnwritten.store(true, ordering: .relaxed) }
-        throw StoreError(error, path: path)
+        throw StoreError(error, path: place.path)
       }
       guard endsRepetition else { return }
       isUnwritten.store(false, ordering: .relaxed)
-      try system("\(path)/journal/\(Layout.unwritten.text)") { () throws(SystemError) in
+      try system("\(place.path)/journal/\(Layout.unwritten.text)") { () throws(SystemError) in
         do throws(SystemError) {
-          try fileSystem.removeFile(Layout.unwritten, in: place.journal.raw)
+          try place.fileSystem.removeFile(Layout.unwritten, in: place.journal.raw)
         } catch  where error == .notFound {}
       }
     }
   }
 
-  private static func unwritten(_ path: String) -> StoreError {
+  private var unwritten: StoreError {
     StoreError(
-      .inputOutput, path: path,
+      .inputOutput, path: place.path,
       cause: "the system could not write some files to the disk, and they are not written anew yet",
       remedy: "check the disk, then try again")
   }
@@ -81,6 +77,6 @@ final class VolumeSync: Sendable {
   /// Whether files that were written before a failed call may not be on the disk.
   var hasUnwrittenFiles: Bool {
     isUnwritten.load(ordering: .relaxed)
-      || !fileSystem.isMissing(Layout.unwritten, in: place.journal.raw)
+      || !place.fileSystem.isMissing(Layout.unwritten, in: place.journal.raw)
   }
 }

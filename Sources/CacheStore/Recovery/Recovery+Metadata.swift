@@ -76,8 +76,8 @@ extension Recovery {
   /// with a number before the end of the journal. If the number came into use since the store was
   /// opened, the session of such a process is still there: it is removed after the file.
   private func isLost(_ sequence: UInt64) throws(StoreError) -> Bool {
-    let (opened, isLost) = catalog.reader.withCurrentState { state in
-      return (state.journal.openedSequence, state.journal.isLost(sequence))
+    let (opened, isLost) = catalog.reader.withCurrentState {
+      ($0.journal.openedSequence, $0.journal.isLost(sequence))
     }
     let known = tree.staging.hadDeadAtOpening ? opened &+ 1 : opened
     // This process may have left the file itself.
@@ -117,7 +117,7 @@ extension Recovery {
     } catch {
       throw .unreadable(catalog.journal.path(of: slot.segment))
     }
-    try tree.writeMetadata(
-      of: record, body, in: directory, staging: try catalog.writer.ownSession())
+    let session = try catalog.writer.ownSession()
+    try tree.writeMetadata(of: record, body, in: directory, staging: session)
   }
 }

@@ -27,7 +27,7 @@ package final class Recovery: Sendable {
     catalog = compactor.catalog
     path = catalog.path
     tree = catalog.tree
-    upkeep = catalog.upkeep
+    upkeep = compactor.upkeep
   }
 
   var fileSystem: any FileSystem { tree.fileSystem }

@@ -47,16 +47,12 @@ extension Catalog {
   package func confirmEntries() throws(StoreError) -> Bool {
     // Under the lock, because `removeAll` moves the directory before it appends its record.
     try journal.withLock { () throws(StoreError) in
-      reader.withCurrentState { state in
-        return !reader.reopenMovedEntries(&state)
-      }
+      reader.withCurrentState { !reader.reopenMovedEntries(&$0) }
     }
   }
 
   /// Returns whether all entries were removed since `entries` was the present directory.
   package func isOutdated(_ entries: EntriesDirectory) -> Bool {
-    reader.withCurrentState { state in
-      return state.entries !== entries
-    }
+    reader.withCurrentState { $0.entries !== entries }
   }
 }
