@@ -29,7 +29,8 @@ public struct CheckOptions: Sendable {
   public var jobs: Int
   /// The shards (0 to 255) that an earlier run has checked; see `CheckProgress.shards`.
   public var skippedShards: Set<UInt8>
-  /// Whether missing entries are neither reported nor given up, because they may be found elsewhere.
+  /// Whether a repair of a whole journal neither reports missing entries nor gives them up, because they may
+  /// be found elsewhere.
   var spareMissing = false
   /// The clock; replaced in tests.
   public var clock: any WallClock

@@ -208,8 +208,7 @@ final class CheckRun: Sendable {
       how.isSupervised = true
       let engine = try Store(at: path, options: how)
       if let repair = options.repair {
-        let mender = try Mender(
-          engine, repair, sparesMissing: options.spareMissing)
+        let mender = try Mender(engine, repair, sparesMissing: options.spareMissing)
         state.withLock { $0.mender = mender }
       }
       return CheckedStore(engine, owner: place.owner)

@@ -236,7 +236,7 @@ final class ShardCheck {
   /// Returns what looks wrong about a key, except for missing entries if they are spared.
   private func examine(_ scene: KeyScene) -> [Suspicion] {
     let found = Examination.examine(scene, run.context)
-    guard run.options.spareMissing, found.contains(where: { $0.kind == .entryMissing })
+    guard found.contains(where: { $0.kind == .entryMissing }), run.mender?.sparesMissing == true
     else { return found }
     run.hasSpared.set()
     return found.filter { $0.kind != .entryMissing }

@@ -21,7 +21,8 @@ enum MendAttempt: Sendable, Hashable {
 struct Mender: Sendable {
   let store: Store
   let level: RepairLevel
-  /// Whether missing entries stay in the index (`CheckOptions.spareMissing`).
+  /// Whether missing entries stay in the index (`CheckOptions.spareMissing`): not if the journal is
+  /// damaged, because they may have been removed, and its repair removes them.
   let sparesMissing: Bool
   private let strays: StrayQuarantine
   /// The sessions that were dead at the beginning. This run repairs what they left.
@@ -41,7 +42,6 @@ struct Mender: Sendable {
   init(_ store: Store, _ level: RepairLevel, sparesMissing: Bool) throws(StoreError) {
     self.store = store
     self.level = level
-    self.sparesMissing = sparesMissing
     strays = StrayQuarantine(store.fileSystem, store.clock)
     dead = try store.recovery.deadSessionsNow()
     if !dead.isEmpty {
@@ -50,6 +50,7 @@ struct Mender: Sendable {
       try store.recovery.findLostRecords()
     }
     wasWhole = store.catalog.isJournalWhole
+    self.sparesMissing = sparesMissing && wasWhole
   }
 
   /// Returns the position of a kind in the order of repairs. Wrong and misplaced names are repaired

@@ -94,6 +94,27 @@ import Testing
     #expect(try sandbox.check(.deep).findings.isEmpty)
   }
 
+  @Test(arguments: RepairLevel.allCases)
+  func `an entry without files before a damage of the journal is reported`(
+    level: RepairLevel
+  ) throws {
+    let sandbox = CheckSandbox()
+    try sandbox.fill(settling: .within(seconds: 3_600)) { store in
+      try store.put([UInt8](repeating: 1, count: 9_000), for: "gone")
+      try store.put([UInt8](repeating: 2, count: 9_000), for: "kept")
+      try store.settle()
+      try store.put([3], for: "later")
+    }
+    let name = try #require(try sandbox.names("journal").first { $0.hasSuffix(".log") })
+    let records = try sandbox.records("journal/\(name)")
+    try sandbox.flip("journal/\(name)", at: records[4].lowerBound + 20)
+    try sandbox.removeTree(try sandbox.directory(of: "gone"))
+    let repaired = try sandbox.repair(level)
+    #expect(repaired.kinds.contains(.entryMissing))
+    if level == .all { #expect(repaired.findings.reduce(0) { $0 + $1.lostEntries } == 1) }
+    #expect(try sandbox.check(.deep).findings.isEmpty)
+  }
+
   @Test(arguments: Damage.allCases, [false, true])
   func `all entries are recovered`(damage: Damage, isRepaired: Bool) throws {
     for settling in [Settling.within(seconds: 3_600), .atOnce] {
