@@ -2,23 +2,19 @@ internal import CacheFormat
 internal import CacheSystem
 
 /// Access times: noted in memory, and appended to the journal within a second, many in one record.
-final class AccessTimes: Sendable {
+final class AccessTimes: CatalogUser {
+  let catalog: Catalog
   private let compactor: Compactor
-  private let reader: JournalReader
-  private let writer: JournalWriter
-  private let place: StorePlace
   private let pendingTouches = PendingTouches()
 
   init(_ compactor: Compactor) {
     self.compactor = compactor
-    reader = compactor.reader
-    writer = compactor.writer
-    place = compactor.place
+    catalog = compactor.catalog
   }
 
   /// Notes an access of an entry.
   func touch(_ located: Located) {
-    let now = compactor.tree.clock.now()
+    let now = catalog.clock.now()
     let isFirst = reader.state.withLock { state -> Bool in
       guard let slot = state.index.find(located.slot.keyHash, located.slot.variant)
       else { return false }
@@ -34,7 +30,7 @@ final class AccessTimes: Sendable {
     defer { compactor.tendJournal() }
     while try !flushSome() {}
     // Accesses since then are announced again.
-    pendingTouches.withdraw(place.staging.raw, place.fileSystem)
+    pendingTouches.withdraw(place.staging.raw, fileSystem)
     if reader.state.withLock({ !$0.touched.isEmpty }) { announceTouches() }
   }
 
@@ -69,8 +65,8 @@ final class AccessTimes: Sendable {
   /// are written to the journal. Called after the first access that is not in the journal.
   func announceTouches() {
     if place.isReadOnly { return }
-    pendingTouches.announce(place.staging.raw, place.fileSystem)
-    compactor.upkeep.request(.touches)
+    pendingTouches.announce(place.staging.raw, fileSystem)
+    upkeep.request(.touches)
   }
 
   /// Waits until the journal has the access times of other processes, which write them within a
@@ -80,8 +76,8 @@ final class AccessTimes: Sendable {
   /// - Parameter interval: the nanoseconds after a wait in which there is no other wait.
   func waitForTouches(unlessWithin interval: Int64 = 0) {
     pendingTouches.waitForOthers(
-      place.staging.raw, place.fileSystem, unlessWithin: interval,
-      while: { !compactor.upkeep.isStopping })
+      place.staging.raw, fileSystem, unlessWithin: interval,
+      while: { !upkeep.isStopping })
     reader.follow()
   }
 }

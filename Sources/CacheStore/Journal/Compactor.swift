@@ -8,28 +8,13 @@ internal import Synchronization
 ///
 /// `Compactor+Copy` copies the live records, `+Removed` makes removals durable before their records go,
 /// `+Sync` writes the journal anew after a failed sync.
-final class Compactor: Sendable {
+final class Compactor: CatalogUser {
   let catalog: Catalog
   let settler: Settler
-  let reader: JournalReader
-  let writer: JournalWriter
-  let journal: Journal
-  let tree: Tree
-  let fileSystem: any FileSystem
-  let upkeep: Upkeep
-
-  var path: String { tree.path }
-  var place: StorePlace { tree.place }
 
   init(_ settler: Settler) {
     self.settler = settler
     catalog = settler.catalog
-    reader = settler.reader
-    writer = settler.writer
-    journal = settler.journal
-    tree = settler.tree
-    fileSystem = settler.fileSystem
-    upkeep = settler.upkeep
   }
 
   /// Keeps the journal within its budget. Called after appends that do not belong to compaction.

@@ -23,7 +23,7 @@ extension Evictor {
 
   /// Returns counts of the contents and the work of the store.
   func statistics() -> Statistics {
-    catalog.reader.withCurrentState { state in
+    reader.withCurrentState { state in
       Statistics(state, charged: state.counted(state.index.totals, live: 0), counters)
     }
   }
@@ -147,8 +147,8 @@ extension Evictor {
         && state.index.sharing(entry.digest, length: entry.length) != nil
       let (bytes, isTooLarge) = kept.addingReportingOverflow(isShared ? 0 : entry.length)
       if isTooLarge || state.limits.accounting == .logical { return isTooLarge || bytes > most }
-      let journal = JournalBudget(live: size.record, limit: most, catalog.journal.sizes).bytes
-      return bytes + size.overhead + journal + state.logReserve > most
+      let budget = JournalBudget(live: size.record, limit: most, journal.sizes).bytes
+      return bytes + size.overhead + budget + state.logReserve > most
     }
     if isTooLong {
       throw StoreError(

@@ -7,14 +7,11 @@ internal import Synchronization
 ///
 /// `Evictor+Room` computes sizes and makes room for a new entry; `Evictor+Volume` keeps space free
 /// on the volume.
-final class Evictor: Sendable {
-  let path: String
+final class Evictor: CatalogUser {
   let catalog: Catalog
-  let tree: Tree
   let recovery: Recovery
   let compactor: Compactor
   let accessTimes: AccessTimes
-  let upkeep: Upkeep
   let events: EventHub
   let counters: Counters
   /// Whether entries are evicted if the disk is full.
@@ -33,10 +30,7 @@ final class Evictor: Sendable {
     compactor = recovery.compactor
     self.counters = counters
     catalog = recovery.catalog
-    tree = recovery.tree
-    upkeep = recovery.upkeep
     events = recovery.events
-    path = catalog.path
     evictsOnFullDisk = options.evictsOnFullDisk
     sizeDelegate = WeakSizeDelegate(options.sizeDelegate)
   }
@@ -45,7 +39,7 @@ final class Evictor: Sendable {
   var delegate: (any StoreSizeDelegate)? { sizeDelegate.delegate }
 
   /// The limits of the store, the same for all its users.
-  var limits: Limits { catalog.reader.withCurrentState { $0.limits } }
+  var limits: Limits { reader.withCurrentState { $0.limits } }
 
   /// Records new limits, and evicts entries until they hold. On a full disk, some go first, to make
   /// room for the record.
@@ -61,7 +55,7 @@ final class Evictor: Sendable {
   }
 
   private func record(_ limits: Limits) throws(StoreError) {
-    let placed = try catalog.writer.append { state throws(StoreError) -> [[UInt8]] in
+    let placed = try writer.append { state throws(StoreError) -> [[UInt8]] in
       let pinned = state.index.totals.pinnedBytes
       if pinned > limits.pinQuota {
         throw StoreError(
@@ -203,7 +197,7 @@ final class Evictor: Sendable {
     if slot.isUnsettled { return false }
     return try catalog.withShard(of: slot.keyHash) { shard throws(StoreError) in
       let entries = shard.entries
-      let found = catalog.reader.withCurrentState { state -> (gone: Slot, others: [Slot])? in
+      let found = reader.withCurrentState { state -> (gone: Slot, others: [Slot])? in
         guard state.entries === entries,
           let number = state.index.find(slot.keyHash, slot.variant),
           victim.mayGo(state.index[number]), !state.index[number].isUnsettled
@@ -224,7 +218,7 @@ final class Evictor: Sendable {
 
   private func removeWithRecord(_ victim: Victim) throws(StoreError) -> Bool {
     let slot = victim.slot
-    _ = try catalog.writer.ownSession()
+    _ = try writer.ownSession()
     for attempt in 0..<Store.maximumAttempts {
       let outcome =
         if slot.isUnsettled && attempt == 0 {
@@ -271,7 +265,7 @@ final class Evictor: Sendable {
     var isOutdated = false
     var others: [Slot] = []
     var gone = slot
-    let placed = try catalog.writer.append { state throws(StoreError) -> [[UInt8]] in
+    let placed = try writer.append { state throws(StoreError) -> [[UInt8]] in
       let number = state.index.find(slot.keyHash, slot.variant)
       isOutdated =
         if let entries {

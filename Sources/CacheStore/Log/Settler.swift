@@ -41,27 +41,15 @@ enum SettlingEnd: Equatable {
 /// Settling: the files of an entry whose record carries its body are written, one entry at a time
 /// under the lock of its shard, in the order of the records. One process at a time settles, under the
 /// lock of compaction.
-final class Settler: Sendable {
+final class Settler: CatalogUser {
   let catalog: Catalog
-  let reader: JournalReader
-  let writer: JournalWriter
-  let journal: Journal
-  let tree: Tree
-  let fileSystem: any FileSystem
-  let upkeep: Upkeep
   let volumeSync: VolumeSync
   /// The part of the log that has been settled.
   private let settling = Mutex(SettlingProgress())
 
   init(_ catalog: Catalog) {
     self.catalog = catalog
-    reader = catalog.reader
-    writer = catalog.writer
-    journal = catalog.journal
-    tree = catalog.tree
-    fileSystem = tree.fileSystem
-    upkeep = reader.upkeep
-    volumeSync = VolumeSync(tree.place, upkeep)
+    volumeSync = VolumeSync(catalog.place, catalog.reader.upkeep)
   }
 
   /// The number of entries that only the log has.

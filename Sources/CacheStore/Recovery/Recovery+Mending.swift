@@ -72,7 +72,7 @@ extension Recovery {
     else { return false }
     // The new record does not carry the body of a file.
     if located.slot.carriesBody, body == nil { try settler.volumeSync.synchronize() }
-    let placed = try catalog.writer.append { state throws(StoreError) -> [[UInt8]] in
+    let placed = try writer.append { state throws(StoreError) -> [[UInt8]] in
       guard state.entries === entries, let number = state.number(of: slot) else { return [] }
       if let body {
         let accessed = state.index[number].accessed
@@ -91,9 +91,9 @@ extension Recovery {
   /// Removes the incomplete files of processes that were killed while they began a segment or wrote
   /// store.json.
   package func removeUnfinished() throws(StoreError) {
-    try catalog.journal.withLock { () throws(StoreError) in
+    try journal.withLock { () throws(StoreError) in
       try system("\(path)/journal/\(Layout.newSegment.text)") { () throws(SystemError) in
-        try catalog.journal.freeNewName()
+        try journal.freeNewName()
       }
       try system("\(path)/\(Layout.newDescription.text)") { () throws(SystemError) in
         try StrayQuarantine(fileSystem, tree.clock).free(

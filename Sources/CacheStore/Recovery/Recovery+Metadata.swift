@@ -76,14 +76,14 @@ extension Recovery {
   /// with a number before the end of the journal. If the number came into use since the store was
   /// opened, the session of such a process is still there: it is removed after the file.
   private func isLost(_ sequence: UInt64) throws(StoreError) -> Bool {
-    let (opened, isLost) = catalog.reader.withCurrentState {
+    let (opened, isLost) = reader.withCurrentState {
       ($0.journal.openedSequence, $0.journal.isLost(sequence))
     }
     let known = tree.staging.hadDeadAtOpening ? opened &+ 1 : opened
     // This process may have left the file itself.
     if isLost || sequence <= known || tree.staging.uncleanCount > 0 { return isLost }
     let wasKilled = try upkeep.awaitMoment { () throws(StoreError) in
-      try catalog.journal.withLock { () throws(StoreError) in
+      try journal.withLock { () throws(StoreError) in
         try tree.staging.hasNewDeadSession()
       }
     }
@@ -115,9 +115,9 @@ extension Recovery {
     do throws(ReadFailure) {
       (record, body) = try catalog.readWithEmbedded(located)
     } catch {
-      throw .unreadable(catalog.journal.path(of: slot.segment))
+      throw .unreadable(journal.path(of: slot.segment))
     }
-    let session = try catalog.writer.ownSession()
+    let session = try writer.ownSession()
     try tree.writeMetadata(of: record, body, in: directory, staging: session)
   }
 }

@@ -97,7 +97,7 @@ extension Recovery {
   package func release(
     _ slot: Slot, _ entries: EntriesDirectory
   ) throws(StoreError) -> Bool {
-    let placed = try catalog.writer.append { state throws(StoreError) -> [[UInt8]] in
+    let placed = try writer.append { state throws(StoreError) -> [[UInt8]] in
       // One that was settled meanwhile has files, which would stay.
       guard state.entries === entries, let number = state.number(of: slot),
         state.index[number].isUnsettled == slot.isUnsettled

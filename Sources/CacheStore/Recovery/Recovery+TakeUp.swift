@@ -39,14 +39,14 @@ extension Recovery {
   ) throws(StoreError) -> Bool {
     guard catalog.isIndexWhole, let lost = try lostSequence(found, of: hash, in: directory)
     else { return false }
-    try catalog.writer.noteLostRecords(through: lost)
+    try writer.noteLostRecords(through: lost)
     return true
   }
 
   /// Returns the place of an entry. If the index may lack it, or may have an older version, it is
   /// first recovered from the tree; `nil` if that fails. This does not count as an access.
   func locate(_ hash: KeyHash, _ variant: UInt64) -> Located? {
-    let (located, isUncertain) = catalog.reader.withCurrentState { state -> (Located?, Bool) in
+    let (located, isUncertain) = reader.withCurrentState { state -> (Located?, Bool) in
       if state.isClosed { return (nil, false) }
       let slot = state.index.find(hash, variant).map { state.index[$0] }
       let isUncertain = !state.isComplete && (slot.map { state.isDoubtful($0) } ?? true)
@@ -120,9 +120,9 @@ extension Recovery {
       }
     }
     try noteLostRecords(document)
-    if document.body != nil { catalog.writer.requireFormat2() }
+    if document.body != nil { writer.requireFormat2() }
     var isThere = false
-    let placed = try catalog.writer.append { state throws(StoreError) -> [[UInt8]] in
+    let placed = try writer.append { state throws(StoreError) -> [[UInt8]] in
       guard state.entries === entries else { return [] }
       if let number = state.index.find(hash, variant) {
         isThere = true
@@ -141,7 +141,7 @@ extension Recovery {
     guard let sequence = document.sequence,
       catalog.state.withLock({ $0.journal.isWhole && sequence > $0.journal.sequence })
     else { return }
-    try catalog.writer.noteLostRecords(through: sequence)
+    try writer.noteLostRecords(through: sequence)
     upkeep.request(.reconcile)
   }
 
@@ -221,7 +221,7 @@ extension Recovery {
       return record.sequence == sequence && record.isSame(as: document.entry) ? .same : .older
     } catch {
       if error != .unreadable { return .newer }
-      throw .unreadable(catalog.journal.path(of: located.slot.segment))
+      throw .unreadable(journal.path(of: located.slot.segment))
     }
   }
 
@@ -235,7 +235,7 @@ extension Recovery {
     let record: PutRecord
     do throws(ReadFailure) { record = try catalog.readRecord(located) } catch {
       if error == .unreadable && entry.digest != located.slot.digest {
-        throw .unreadable(catalog.journal.path(of: located.slot.segment))
+        throw .unreadable(journal.path(of: located.slot.segment))
       }
       return false
     }

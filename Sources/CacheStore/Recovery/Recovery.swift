@@ -11,13 +11,10 @@ internal import Synchronization
 /// - If the journal is damaged, the tree decides. Its entries are appended to the journal. Entries
 ///   without a body are removed, because they may have been removed before. Only then is the
 ///   journal written anew.
-package final class Recovery: Sendable {
-  let path: String
+package final class Recovery: CatalogUser {
   let compactor: Compactor
   let settler: Settler
   let catalog: Catalog
-  let tree: Tree
-  let upkeep: Upkeep
   let events: EventHub
 
   init(_ compactor: Compactor, _ events: EventHub) {
@@ -25,12 +22,7 @@ package final class Recovery: Sendable {
     self.events = events
     settler = compactor.settler
     catalog = compactor.catalog
-    path = catalog.path
-    tree = catalog.tree
-    upkeep = compactor.upkeep
   }
-
-  var fileSystem: any FileSystem { tree.fileSystem }
 
   /// Compares tree and index, repairs the store, and then removes the signs that this has to be
   /// done.
@@ -41,11 +33,11 @@ package final class Recovery: Sendable {
   func reconcile() -> Bool {
     let uncleanCount = tree.staging.uncleanCount
     guard let dead = try? deadSessionsNow() else { return false }
-    guard (try? catalog.writer.readUnread()) != nil else { return false }
+    guard (try? writer.readUnread()) != nil else { return false }
     // After a loss of power, an earlier record may count, whose files are removed here.
     if catalog.isIndexWhole, (try? compactor.renewAfterFailedSync()) == nil { return false }
     // Without the sessions the bytes after the last record would count as damage.
-    if !dead.isEmpty, (try? catalog.writer.cutTornTail()) == nil { return false }
+    if !dead.isEmpty, (try? writer.cutTornTail()) == nil { return false }
     // Incomplete files are removed first, because they take room that no limit counts.
     for session in dead { tree.staging.removeFiles(ofSession: session) }
     // Files that could not be read may be all that is left of an entry, so the signs stay.
@@ -90,8 +82,8 @@ package final class Recovery: Sendable {
   /// - Throws: an error also if a file could not be read. Then the journal is not written anew.
   package func takeUpAndRenew() throws(StoreError) {
     if catalog.isIndexWhole { return }
-    try catalog.writer.readUnread()
-    catalog.writer.beginJournal()
+    try writer.readUnread()
+    writer.beginJournal()
     try forEachKey { hash, _, _ throws(StoreError) in try askTree(hash) }
     try renewWhenTakenUp()
     if !catalog.isIndexWhole {
@@ -115,7 +107,7 @@ package final class Recovery: Sendable {
 
   /// Returns the names of the sessions of processes that are gone.
   package func deadSessionsNow() throws(StoreError) -> [PathName] {
-    try catalog.journal.withLock { () throws(StoreError) in try tree.staging.deadSessions() }
+    try journal.withLock { () throws(StoreError) in try tree.staging.deadSessions() }
   }
 
   /// Removes sessions of processes that are gone, unless a process holds their locks.
@@ -262,7 +254,7 @@ package final class Recovery: Sendable {
       let slots = catalog.settledSlots(of: hash)
       let isPresent = try catalog.state.withLock { state throws(StoreError) in
         // Records that cannot be read now may name the files.
-        try catalog.reader.check(state)
+        try reader.check(state)
         return state.entries === entries
       }
       guard isPresent else { return }
@@ -381,7 +373,7 @@ package final class Recovery: Sendable {
   private func isStored(_ place: Located, notAfter sequence: UInt64) throws(StoreError) -> Bool {
     do throws(ReadFailure) { return try catalog.readRecord(place).sequence <= sequence } catch {
       guard error == .unreadable else { return false }
-      throw .unreadable(catalog.journal.path(of: place.slot.segment))
+      throw .unreadable(journal.path(of: place.slot.segment))
     }
   }
 }
