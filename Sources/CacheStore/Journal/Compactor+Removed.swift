@@ -6,7 +6,7 @@ internal import CacheSystem
 extension Compactor {
   /// Makes sure that the entries whose put records are in a segment, and that the index no longer
   /// has, stay away without these records: syncs the directories from which their metadata files
-  /// were removed. Does nothing without full durability.
+  /// were removed. Does nothing if nobody has used the store with full durability.
   ///
   /// - Returns: false if a metadata file is there yet, because another thread or process is just
   ///   removing or storing that entry, or because the file could not be removed.
@@ -14,7 +14,7 @@ extension Compactor {
   ///   other variants.
   func makeRemovalsDurable(of number: UInt32) throws(StoreError) -> Bool {
     let (found, entries) = reader.state.withLock { ($0.journal.segment(number), $0.entries) }
-    guard tree.durability == .full, let segment = found else { return true }
+    guard journal.isDurable, let segment = found else { return true }
     var shards: Set<Int> = []
     var isDurable = true
     var failure: StoreError?

@@ -208,14 +208,15 @@ package final class Journal: Sendable {
       version: version, storeID: place.description.id, hashSeed: hashSeed, number: UInt64(number),
       unsynced: sync.oldestFailed, created: Timestamp(nanoseconds: clock.now()))
     let new = Layout.newSegment
+    let isSynced = isDurable
     try system(path(of: number)) { () throws(SystemError) in
       try freeNewName()
       let file = try files.open(new, in: place.journal, [.read, .write, .create, .exclusive])
       try files.write(file, header.bytes)
-      if durability == .full { try files.synchronize(file, names: true) }
+      if isSynced { try files.synchronize(file, names: true) }
       try files.rename(
         new, in: place.journal.raw, to: Layout.segment(number), in: place.journal.raw)
-      if durability == .full { try files.synchronize(place.journal, names: true) }
+      if isSynced { try files.synchronize(place.journal, names: true) }
     }
   }
 
@@ -271,6 +272,25 @@ package final class Journal: Sendable {
   func removeSegments(before first: UInt32) throws(StoreError) {
     for number in try numbers() where number < first {
       try? files.removeFile(Layout.segment(number), in: place.journal.raw)
+    }
+  }
+
+  // MARK: Durability
+
+  /// Whether the journal may have promises of full durability, of this process or of another one. Then its
+  /// segments are synced before others take their place, at both levels.
+  var isDurable: Bool {
+    durability == .full || !files.isMissing(Layout.durable, in: place.journal.raw)
+  }
+
+  /// Shows other processes that this one has full durability. The sync of the first promise includes the
+  /// name. The caller holds the lock.
+  func showDurability() throws(StoreError) {
+    guard durability == .full, !place.isSupervised,
+      files.isMissing(Layout.durable, in: place.journal.raw)
+    else { return }
+    try system("\(path)/\(Layout.durable.text)") { () throws(SystemError) in
+      _ = try files.open(Layout.durable, in: place.journal, [.write, .create])
     }
   }
 

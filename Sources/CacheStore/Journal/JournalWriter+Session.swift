@@ -20,6 +20,7 @@ extension JournalWriter {
   /// others would take it for damage.
   func makeSession() throws(StoreError) -> Session {
     if reader.state.withLock({ $0.journal.cutOff != nil }) { try cutTornTailLocked() }
+    try journal.showDurability()
     let session = try tree.staging.makeSession()
     upkeep.requestRest()
     return session
@@ -75,7 +76,7 @@ extension JournalWriter {
       return (isKnown ? state.journal.sequence : 0, state.journal.end)
     }
     guard sequence > 0, let end else { return }
-    try syncJournal(end)
+    if tree.durability == .full { try syncJournal(end) }
     journal.markEnd(sequence)
   }
 }

@@ -96,7 +96,7 @@ package final class JournalWriter: Sendable {
   /// Does the same as `Compactor.sync` without writing the journal anew, for records that are not
   /// promised yet.
   func syncJournal(_ placed: AppendedPlace) throws(StoreError) {
-    guard tree.durability == .full else { return }
+    guard journal.isDurable else { return }
     do throws(SystemError) {
       try journal.sync.wait(
         for: placed,
@@ -111,6 +111,7 @@ package final class JournalWriter: Sendable {
       journal.rollsNext.store(true, ordering: .relaxed)
       journal.sync.needsRenewal.store(true, ordering: .sequentiallyConsistent)
       tree.staging.noteUnclean()
+      if tree.durability != .full { upkeep.request(.compact) }
       throw StoreError(error, path: journal.path(of: placed.segment.number))
     }
   }

@@ -20,8 +20,10 @@ package enum Layout {
   package static let unwritten = PathName("unwritten")
   /// A file in `journal` that names the run of the machine in which a body could not be synced.
   package static let unsynced = PathName("unsynced")
+  /// An empty file in `journal` once a program has used the store with full durability.
+  package static let durable = PathName("durable")
   /// The names in `journal` besides the segments.
-  package static let journalNames: Set<String> = ["new", "unwritten", "unsynced"]
+  package static let journalNames: Set<String> = ["new", "unwritten", "unsynced", "durable"]
 
   /// The names in the directory of a store.
   package static let topNames: Set<String> = [

@@ -174,8 +174,8 @@ struct CrashTree {
       case (nil, _): break
       case (let top?, 1) where tops.contains(top): break
       case ("journal", 2) where parts[1].hasSuffix(".log"): segments.append(status)
-      // A failed sync counts until the machine restarts.
-      case ("journal", 2) where parts[1] == "unsynced": break
+      // A failed sync counts until the machine restarts, and full durability from its first use on.
+      case ("journal", 2) where ["unsynced", "durable"].contains(parts[1]): break
       case ("entries", 2): break
       case ("entries", 3): keys[path] = []
       case ("entries", 4):

@@ -33,6 +33,8 @@ import Testing
     let processes = [SimulatedProcess(on: volume), SimulatedProcess(on: volume)]
     let promised = try open(processes[0], boot: 1)
     for number in 0..<4 { try promised.put([1], for: key(number)) }
+    // So a segment is begun before the one before is synced. A kill in between leaves the same.
+    try processes[0].removeFile(Layout.durable, in: promised.catalog.place.journal.raw)
     let others = try open(
       processes[1], boot: 1, durability: .process,
       segmentBytes: segments == 1 ? 1 << 20 : 32 << 10)

@@ -1,0 +1,44 @@
+import CacheSystem
+import SimulatedFiles
+import TestSupport
+import Testing
+
+@testable import CacheStore
+
+@Suite struct CompactorSyncTests {
+  private func open(_ process: SimulatedProcess, _ durability: Durability) throws -> Store {
+    var options = Options(
+      durability: durability, settling: .within(seconds: 3_600), fileSystem: process)
+    options.journal = JournalSizes(segmentBytes: 9_000)
+    return try Store(at: CrashScenario.path, options: options)
+  }
+
+  /// A program that waits for no sync does not call for the next one itself.
+  @Test(arguments: [Durability.process, .full])
+  func `the journal is written anew after a segment could not be synced`(
+    durability: Durability
+  ) throws {
+    let volume = SimulatedVolume()
+    let first = try open(SimulatedProcess(on: volume), .full)
+    try first.put([0], for: "first")
+    first.close()
+    let process = SimulatedProcess(on: volume)
+    let store = try open(process, durability)
+    process.setFault(
+      SimulatedFault(.fail(.inputOutput), at: 1) {
+        $0.kind == .synchronize && $0.name.hasSuffix("1.log")
+      })
+    for number in 0..<8 {
+      let body = TestBody.make(2_000, seed: UInt64(number))
+      do { try store.put(body, for: ByteString("\(number)")) } catch {
+        try store.put(body, for: ByteString("\(number)"))
+      }
+    }
+    #expect(process.struck != nil)
+    store.waitUntilIdle()
+    #expect(store.catalog.state.withLock { $0.journal.firstNumber } > 1)
+    #expect(store.lookUp("first").entry?.body == [0])
+    for number in 0..<8 { #expect(store.lookUp(ByteString("\(number)")).entry != nil) }
+    store.close()
+  }
+}
