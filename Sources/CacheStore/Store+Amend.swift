@@ -148,7 +148,7 @@ extension Store {
     if located.slot.isUnsettled { return .unsettled }
     if located.slot.carriesBody, !located.slot.isEmbedded {
       if (try? catalog.tree.isWholeBody(located)) != true { return .unsettled }
-      if durability == .full { try settler.volumeSync.synchronize() }
+      if catalog.place.isDurable { try settler.volumeSync.synchronize() }
     }
     var entry = entry
     entry.accessed = Timestamp(nanoseconds: located.slot.accessed)

@@ -14,7 +14,7 @@ extension Compactor {
   ///   other variants.
   func makeRemovalsDurable(of number: UInt32) throws(StoreError) -> Bool {
     let (found, entries) = reader.state.withLock { ($0.journal.segment(number), $0.entries) }
-    guard journal.isDurable, let segment = found else { return true }
+    guard place.isDurable, let segment = found else { return true }
     var shards: Set<Int> = []
     var isDurable = true
     var failure: StoreError?

@@ -10,7 +10,6 @@ package final class Journal: Sendable {
   /// The path of the directory.
   let path: String
   let place: StorePlace
-  let durability: Durability
   let sizes: JournalSizes
   /// The nanoseconds for which an entry may be in the log only; 0 if this process stores no bodies
   /// there.
@@ -43,7 +42,6 @@ package final class Journal: Sendable {
   init(_ place: StorePlace, _ options: Options) {
     self.place = place
     path = "\(place.path)/journal"
-    durability = options.durability
     sizes = options.journal
     settlingDelay = options.isReadOnly ? 0 : options.settling.nanoseconds
     clock = options.clock
@@ -208,7 +206,7 @@ package final class Journal: Sendable {
       version: version, storeID: place.description.id, hashSeed: hashSeed, number: UInt64(number),
       unsynced: sync.oldestFailed, created: Timestamp(nanoseconds: clock.now()))
     let new = Layout.newSegment
-    let isSynced = isDurable
+    let isSynced = place.isDurable
     try system(path(of: number)) { () throws(SystemError) in
       try freeNewName()
       let file = try files.open(new, in: place.journal, [.read, .write, .create, .exclusive])
@@ -275,25 +273,6 @@ package final class Journal: Sendable {
     }
   }
 
-  // MARK: Durability
-
-  /// Whether the journal may have promises of full durability, of this process or of another one. Then its
-  /// segments are synced before others take their place, at both levels.
-  var isDurable: Bool {
-    durability == .full || !files.isMissing(Layout.durable, in: place.journal.raw)
-  }
-
-  /// Shows other processes that this one has full durability. The sync of the first promise includes the
-  /// name. The caller holds the lock.
-  func showDurability() throws(StoreError) {
-    guard durability == .full, !place.isSupervised,
-      files.isMissing(Layout.durable, in: place.journal.raw)
-    else { return }
-    try system("\(path)/\(Layout.durable.text)") { () throws(SystemError) in
-      _ = try files.open(Layout.durable, in: place.journal, [.write, .create])
-    }
-  }
-
   // MARK: The closing mark
 
   /// The sequence number that the journal must have reached, according to the closing mark; `nil`
@@ -328,8 +307,8 @@ package final class Journal: Sendable {
   func markEnd(_ sequence: UInt64) {
     // After a loss of power the mark may be on disk and the records before it not, unless they were
     // synced. So a mark without a sync holds for this run of the machine only.
-    let boot = durability == .full ? nil : Self.number(ofBoot: bootName)
-    if durability != .full && boot == nil { return }
+    let boot = place.durability == .full ? nil : Self.number(ofBoot: bootName)
+    if place.durability != .full && boot == nil { return }
     let mark = ClosingMark(sequence: sequence, boot: boot).encoded(hashSeed: hashSeed)
     if place.lock.mark != mark { try? place.lock.write(mark, of: place, clock) }
   }

@@ -20,7 +20,7 @@ extension JournalWriter {
   /// others would take it for damage.
   func makeSession() throws(StoreError) -> Session {
     if reader.state.withLock({ $0.journal.cutOff != nil }) { try cutTornTailLocked() }
-    try journal.showDurability()
+    try place.showDurability()
     let session = try tree.staging.makeSession()
     upkeep.requestRest()
     return session

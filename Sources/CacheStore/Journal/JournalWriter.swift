@@ -96,7 +96,7 @@ package final class JournalWriter: Sendable {
   /// Does the same as `Compactor.sync` without writing the journal anew, for records that are not
   /// promised yet.
   func syncJournal(_ placed: AppendedPlace) throws(StoreError) {
-    guard journal.isDurable else { return }
+    guard place.isDurable else { return }
     do throws(SystemError) {
       try journal.sync.wait(
         for: placed,

@@ -76,7 +76,7 @@ extension Settler {
         isEmbedded ? entry.body : nil)
       try keyFiles.placeMetadata(document, head.variant, replacing: false, staging: session)
       // The record of an entry whose body has another name now is written anew, without the body.
-      if body.digest != head.digest, journal.isDurable { try volumeSync.synchronize() }
+      if body.digest != head.digest, place.isDurable { try volumeSync.synchronize() }
       let entries = shard.entries
       let placed = try writer.append { state throws(StoreError) -> [[UInt8]] in
         guard state.entries === entries, let number = state.number(of: entry.slot),

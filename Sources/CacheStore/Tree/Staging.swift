@@ -62,7 +62,6 @@ private final class Leftovers: Sendable {
 final class Staging: Sendable {
   let place: StorePlace
   let clock: any WallClock
-  private let durability: Durability
   private let own = Mutex<Session?>(nil)
   private let leftovers = Leftovers()
   /// The names of the sessions that were dead when the store was opened.
@@ -79,7 +78,6 @@ final class Staging: Sendable {
   init(_ place: StorePlace, _ options: Options) {
     self.place = place
     clock = options.clock
-    durability = options.durability
     boot = options.bootName.map { Checksum.of($0) >> 32 } ?? 0
   }
 
@@ -109,7 +107,7 @@ final class Staging: Sendable {
         name, in: place.staging.raw, mode: StorePlace.directoryMode)
       let directory = try fileSystem.open(name, in: place.staging, [.read, .directory])
       guard try fileSystem.tryLock(directory) else { throw .wouldBlock }
-      if durability == .full { try fileSystem.synchronize(place.staging, names: true) }
+      if place.durability == .full { try fileSystem.synchronize(place.staging, names: true) }
       return Session(name: name, directory: directory, in: place, leftovers)
     }
     own.withLock { $0 = made }
@@ -365,7 +363,8 @@ extension Tree {
   func makeEntries() throws(StoreError) {
     try system("\(path)/entries") { () throws(SystemError) in
       try StorePlace.makeDirectory(Layout.entries, place.root, fileSystem)
-      if durability == .full { try fileSystem.synchronize(place.root, names: true) }
+      // What another process promises in the new directory needs its name.
+      if place.isDurable { try fileSystem.synchronize(place.root, names: true) }
     }
   }
 
@@ -382,7 +381,7 @@ extension Tree {
   /// Makes sure that a loss of power cannot move the `entries` directory again, before anything in it
   /// is promised. Does nothing if that is certain.
   func synchronizeMovedBack() throws(StoreError) {
-    guard durability == .full, hasMovedBack.load(ordering: .sequentiallyConsistent) else { return }
+    guard place.isDurable, hasMovedBack.load(ordering: .sequentiallyConsistent) else { return }
     try system(path) { () throws(SystemError) in
       try fileSystem.synchronize(place.root, names: true)
     }

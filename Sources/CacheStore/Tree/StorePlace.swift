@@ -19,6 +19,7 @@ package final class StorePlace: Sendable {
   let isReadOnly: Bool
   /// Whether the upkeep does nothing by itself.
   let isSupervised: Bool
+  let durability: Durability
   package let root: Descriptor
   package let journal: Descriptor
   package let staging: Descriptor
@@ -56,9 +57,27 @@ package final class StorePlace: Sendable {
     self.journal = journal
     isReadOnly = options.isReadOnly
     isSupervised = options.isSupervised
+    durability = options.durability
     self.path = path
     self.fileSystem = files
     self.root = root
+  }
+
+  /// Whether the store may have promises of full durability, of this process or of another one. Then what they
+  /// need is synced at both levels: directories that are made anew, and segments of the journal before
+  /// others take their place.
+  var isDurable: Bool {
+    durability == .full || !fileSystem.isMissing(Layout.durable, in: journal.raw)
+  }
+
+  /// Shows other processes that this one has full durability. The sync of the first promise includes the
+  /// name. The caller holds the lock of the journal.
+  func showDurability() throws(StoreError) {
+    guard durability == .full, !isSupervised, fileSystem.isMissing(Layout.durable, in: journal.raw)
+    else { return }
+    try system("\(path)/journal/\(Layout.durable.text)") { () throws(SystemError) in
+      _ = try fileSystem.open(Layout.durable, in: journal, [.write, .create])
+    }
   }
 
   /// Syncs the directory of the store and the one above it, so that their names survive a loss of

@@ -11,7 +11,7 @@ package final class Tree: Sendable {
   let path: String
   package let place: StorePlace
   package let hashSeed: UInt64
-  let durability: Durability
+  var durability: Durability { place.durability }
   package let fileSystem: any FileSystem
   package let clock: any WallClock
   let journal: Journal
@@ -27,7 +27,6 @@ package final class Tree: Sendable {
     self.journal = journal
     path = place.path
     hashSeed = place.description.hashSeed
-    durability = options.durability
     fileSystem = options.fileSystem
     clock = options.clock
     staging = Staging(place, options)
