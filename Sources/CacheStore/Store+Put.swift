@@ -114,7 +114,7 @@ extension Store {
       bodyFile: body.file, sequence: before.nextSequence, for: catalog.tree)
     try keyFiles.placeMetadata(
       draft.document, entry.variant, replacing: before.old != nil, staging: session)
-    try keyFiles.synchronize(shard, isKnown: before.hasDurableFiles)
+    try keyFiles.synchronize(shard)
     let (record, head) = (draft.record, draft.record.head)
     let entries = shard.entries
     let placed = try catalog.writer.append { state throws(StoreError) -> [[UInt8]] in

@@ -43,9 +43,9 @@ final class Compactor: CatalogUser {
   ///   leaving the work to it.
   func compact(isWaiting: Bool = false) {
     if reader.state.withLock({ $0.journal.hasDroppedFiles }) { try? removeDropped() }
-    try? settler.resolveUnwrittenFiles(isWaiting: isWaiting)
+    let isResolved = (try? settler.resolveUnwrittenFiles(isWaiting: isWaiting)) != nil
     // With full durability, the next promise does this.
-    if tree.durability != .full { try? renewAfterFailedSync() }
+    if isResolved, tree.durability != .full { try? renewAfterFailedSync() }
     if !reader.state.withLock({ $0.wantsCompaction }) { return }
     try? journal.withCompactionLock(isWaiting: isWaiting) { () throws(StoreError) in
       let last = reader.withCurrentState { state in

@@ -109,9 +109,10 @@ package final class JournalWriter: Sendable {
     } catch {
       // The records after the last successful sync may not be on disk.
       journal.rollsNext.store(true, ordering: .relaxed)
-      journal.sync.needsRenewal.store(true, ordering: .sequentiallyConsistent)
+      let isRepeated = journal.sync.needsRenewal.exchange(true, ordering: .sequentiallyConsistent)
       tree.staging.noteUnclean()
-      if tree.durability != .full { upkeep.request(.compact) }
+      // Only once, because compaction syncs, too.
+      if tree.durability != .full, !isRepeated { upkeep.request(.compact) }
       throw StoreError(error, path: journal.path(of: placed.segment.number))
     }
   }

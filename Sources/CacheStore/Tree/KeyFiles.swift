@@ -118,24 +118,19 @@ struct KeyFiles: ~Copyable {
     }
   }
 
-  /// Syncs the directories, so that the names that the record relies on survive a loss of power.
-  ///
-  /// - Parameter isKnown: whether the key has entries. If not, its directory may have been left by
-  ///   a process that was killed, and its name may not be on disk yet.
-  func synchronize(_ shard: borrowing Shard, isKnown: Bool) throws(StoreError) {
+  /// Syncs the directories, so that the names that the record relies on survive a loss of power. That of
+  /// the key may have been made by a process that was killed, or does not sync.
+  func synchronize(_ shard: borrowing Shard) throws(StoreError) {
     guard isSynced, madeBody != nil || madeMetadata != nil || usesStandingBody else { return }
     do throws(SystemError) {
       try files.synchronize(directory, names: true)
-      // Once for each shard, because the process that made it, or the directories in it, may have been
-      // killed, or may not sync.
+      try files.synchronize(shard.directory, names: true)
+      // Nobody removes a shard, so its name is synced once.
       let number = Layout.shardNumber(of: hash)
       let shards = shard.entries
-      let isFirst = !shards.durableShards.withLock { $0.contains(number) }
-      if isNew || !isKnown || isFirst { try files.synchronize(shard.directory, names: true) }
-      if isFirst {
-        try files.synchronize(shards.directory, names: true)
-        shards.durableShards.withLock { _ = $0.insert(number) }
-      }
+      if shards.durableShards.withLock({ $0.contains(number) }) { return }
+      try files.synchronize(shards.directory, names: true)
+      shards.durableShards.withLock { _ = $0.insert(number) }
     } catch {
       throw StoreError(error, path: path)
     }

@@ -101,9 +101,6 @@ struct Before {
 
   /// All variants of the key.
   var all: [Slot] { (old.map { [$0] } ?? []) + others }
-  /// Whether the directory of the key survives a loss of power. That of an entry that was in the log
-  /// is not synced before its segment is dropped.
-  var hasDurableFiles: Bool { all.contains { !$0.isUnsettled && !$0.carriesBody } }
   var hasFiles: Bool { all.contains { !$0.isUnsettled } }
   /// The settled entries that the new one replaces or displaces.
   var doomed: [Slot] { gone.filter { !$0.isUnsettled } }

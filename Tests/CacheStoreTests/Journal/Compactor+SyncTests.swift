@@ -41,4 +41,29 @@ import Testing
     for number in 0..<8 { #expect(store.lookUp(ByteString("\(number)")).entry != nil) }
     store.close()
   }
+
+  /// Writing the journal anew syncs, too: each failure must not begin it again.
+  @Test(.timeLimit(.minutes(1)), arguments: [Durability.process, .full])
+  func `the upkeep comes to rest though no segment can be synced`(durability: Durability) throws {
+    let volume = SimulatedVolume()
+    let first = try open(SimulatedProcess(on: volume), .full)
+    try first.put([0], for: "first")
+    first.close()
+    let process = SimulatedProcess(on: volume)
+    let store = try open(process, durability)
+    process.setFault(
+      SimulatedFault(.fail(.inputOutput), at: 1, lasts: true) {
+        $0.kind == .synchronize && $0.name.hasSuffix(".log")
+      })
+    for number in 0..<8 {
+      _ = try? store.put(
+        TestBody.make(2_000, seed: UInt64(number)), for: ByteString("\(number)"))
+    }
+    #expect(process.struck != nil)
+    store.waitUntilIdle()
+    process.setFault(nil)
+    try store.put([1], for: "after")
+    #expect(store.lookUp("first").entry?.body == [0])
+    store.close()
+  }
 }
