@@ -12,6 +12,8 @@
 package struct ClosingMark: Sendable, Hashable {
   /// The number of bytes.
   package static let count = 32
+  /// The first bytes.
+  package static let magic = Array("OCCLOSED".utf8)
 
   /// The sequence number of the last record.
   package var sequence: UInt64
@@ -26,7 +28,7 @@ package struct ClosingMark: Sendable, Hashable {
 
   /// Reads a mark; `nil` if there is none or if it is damaged.
   package init?(decoding bytes: [UInt8], hashSeed: UInt64) {
-    guard bytes.count == Self.count, bytes.starts(with: Array("OCCLOSED".utf8)) else { return nil }
+    guard bytes.count == Self.count, bytes.starts(with: Self.magic) else { return nil }
     var cursor = RecordCursor(bytes, from: 8, to: Self.count)
     guard let sequence = cursor.number(UInt64.self), let boot = cursor.number(UInt64.self),
       let sum = cursor.number(UInt64.self),
@@ -37,7 +39,7 @@ package struct ClosingMark: Sendable, Hashable {
 
   /// Encodes the mark.
   package func encoded(hashSeed: UInt64) -> [UInt8] {
-    var bytes = Array("OCCLOSED".utf8)
+    var bytes = Self.magic
     bytes.append(littleEndian: sequence)
     bytes.append(littleEndian: boot ?? 0)
     bytes.append(littleEndian: Checksum.of(bytes, seed: hashSeed))

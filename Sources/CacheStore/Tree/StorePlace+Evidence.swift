@@ -61,7 +61,9 @@ extension StorePlace {
       guard let bytes = try? files.readFile(name, in: root, limit: 1024) else { return false }
       // File systems leave files of zeros after a power cut.
       if bytes.allSatisfy({ $0 == 0 }) { return true }
-      return name.text == "lock" && bytes.starts(with: Array("OCCLOSED".utf8))
+      // The lengths of the first writes may be any.
+      return name.text == "lock"
+        && ClosingMark.magic.starts(with: bytes.prefix(ClosingMark.magic.count))
         || name.text == "CACHEDIR.TAG" && Layout.backupTagText.utf8.starts(with: bytes)
         // The first file that is synced when a store is made.
         || name.text == "store.json.new" && (try? StoreDescription(decoding: bytes)) != nil
