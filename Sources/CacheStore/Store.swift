@@ -132,9 +132,9 @@ public final class Store: Sendable {
   /// For an app on iOS that shares the store with its extensions: the system ends an app that is
   /// suspended with a lock in the shared container. Call this before the app is suspended, in a
   /// background task, because it may take a while, and when nothing else uses the store: also an
-  /// access is written, with a lock, a second later. A `BodyWriter` keeps the lock as long as it exists. Access times
-  /// are written first, and the end of the journal is marked, so that the store counts as closed if
-  /// the app is ended while it is suspended.
+  /// access is written, with a lock, a second later. A `BodyWriter` keeps the lock until it is committed or
+  /// discarded. Access times are written first, and the end of the journal is marked, so that the store counts as
+  /// closed if the app is ended while it is suspended.
   public func relinquish() {
     if isReadOnly || catalog.state.withLock({ $0.isClosed || $0.isClosing }) { return }
     // This may make the journal long enough for a compaction, which takes locks.

@@ -14,19 +14,19 @@ internal import Synchronization
 /// threads may call it, but one at a time writes; the others wait.
 public final class BodyWriter: Sendable {
   private struct State: ~Copyable {
-    /// Whether the body was neither committed nor discarded.
-    var isOpen = true
+    /// The session with the file; `nil` once the body is committed or discarded. Then the store can end
+    /// its session, whoever still holds the writer.
+    var session: Session?
     var hasher = DigestHasher()
   }
 
   private let store: Store
-  private let session: Session
   private let name: PathName
   private let key: ByteString
   private let variant: UInt64
   private let metadata: EntryMetadata
   private let past: ImportedTimes?
-  private let state = Mutex(State())
+  private let state: Mutex<State>
 
   /// A reader of the bytes written so far, which can be used while the body is written and
   /// afterwards.
@@ -43,7 +43,7 @@ public final class BodyWriter: Sendable {
         name, in: session.directory, [.read, .write, .create, .exclusive])
     }
     self.store = store
-    self.session = session
+    state = Mutex(State(session: session))
     self.name = name
     self.key = key
     self.variant = variant
@@ -66,7 +66,7 @@ public final class BodyWriter: Sendable {
   public func write(_ bytes: UnsafeRawBufferPointer) throws(StoreError) {
     do throws(StoreError) {
       try state.withLock { state throws(StoreError) in
-        guard state.isOpen else { throw .closed(path) }
+        guard state.session != nil else { throw .closed(path) }
         try store.checkLength(
           state.hasher.count + UInt64(bytes.count), isSpare: metadata.isSpare)
         unsafe try write(bytes, at: Int64(state.hasher.count))
@@ -113,23 +113,23 @@ public final class BodyWriter: Sendable {
   /// - Durability: that of the store, once it has returned.
   @discardableResult
   public func commit(metadata: EntryMetadata? = nil) throws(StoreError) -> EntryInfo {
-    let (digest, length) = try state.withLock { state throws(StoreError) -> (Digest, UInt64) in
-      guard state.isOpen else { throw .closed(path) }
+    let (session, digest, length) = try state.withLock {
+      state throws(StoreError) -> (Session, Digest, UInt64) in
       // After a failed sync a second one would prove nothing (fsync(2)), so there is no second try.
-      state.isOpen = false
+      guard let session = state.session.take() else { throw .closed(path) }
       if store.durability == .full {
         do throws(StoreError) {
           try system(path) { () throws(SystemError) in
             try store.fileSystem.synchronize(written.file, names: false)
           }
         } catch {
-          removeFile()
+          removeFile(in: session)
           throw error
         }
       }
-      return (state.hasher.digest(), state.hasher.count)
+      return (session, state.hasher.digest(), state.hasher.count)
     }
-    defer { removeFile() }
+    defer { removeFile(in: session) }
     return try store.commit(
       NewEntry(
         key: key, variant: variant, metadata: metadata ?? self.metadata, digest: digest,
@@ -139,14 +139,10 @@ public final class BodyWriter: Sendable {
 
   /// Deletes the bytes that were written. Does nothing after `commit`.
   public func discard() {
-    let wasOpen = state.withLock { state -> Bool in
-      defer { state.isOpen = false }
-      return state.isOpen
-    }
-    if wasOpen { removeFile() }
+    if let session = state.withLock({ $0.session.take() }) { removeFile(in: session) }
   }
 
-  private func removeFile() {
+  private func removeFile(in session: Session) {
     try? store.fileSystem.removeFile(name, in: session.directory.raw)
   }
 

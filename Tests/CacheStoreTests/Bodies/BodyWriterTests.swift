@@ -136,6 +136,18 @@ import Testing
     #expect(staged == [])
   }
 
+  /// A task that ends late may hold the writer when a command has closed the store and exits.
+  @Test(arguments: [false, true])
+  func `a writer that is done keeps no session`(isCommitted: Bool) throws {
+    let store = try sandbox.open()
+    let writer = try store.makeWriter(for: "k")
+    try writer.write([1, 2])
+    if isCommitted { try writer.commit() } else { writer.discard() }
+    store.close()
+    #expect(sandbox.sessions == [])
+    withExtendedLifetime(writer) {}
+  }
+
   @Test func `a writer keeps its store alive`() throws {
     let writer = try sandbox.open().makeWriter(for: "k")
     try writer.write([1])
