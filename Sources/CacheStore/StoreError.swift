@@ -117,6 +117,8 @@ extension StoreError {
       )
     case _ where error.isWrongKind:
       (code, remedy) = (.notADirectory, "a part of the path is no folder; choose another")
+    case .nameTooLong:
+      (code, remedy) = (.notFound, "choose a shorter path")
     case _ where error.isOutOfDescriptors:
       (code, remedy) = (.inputOutput, "allow more open files (ulimit -n), then try again")
     default:

@@ -19,6 +19,7 @@ public struct SystemError: Error, Sendable, Hashable, CustomStringConvertible {
   package static let interrupted = SystemError(EINTR)
   package static let wouldBlock = SystemError(EWOULDBLOCK)
   package static let inputOutput = SystemError(EIO)
+  package static let nameTooLong = SystemError(ENAMETOOLONG)
 
   /// Whether the volume or the user's quota is full.
   package var isNoSpace: Bool { code == ENOSPC || code == EDQUOT }

@@ -128,6 +128,11 @@ package final class StorePlace: Sendable {
   private static func openRoot(_ path: String, _ options: Options) throws(StoreError) -> Descriptor
   {
     let files = options.fileSystem
+    // A system call would take what is before it for the whole path.
+    guard !path.utf8.contains(0) else {
+      throw StoreError(
+        .notFound, path: path, cause: "the path has a NUL character", remedy: "give one without it")
+    }
     do throws(SystemError) {
       return try files.open(userPath: path, [.read, .directory])
     } catch  where error == .notFound && options.createsStore && !options.isReadOnly {

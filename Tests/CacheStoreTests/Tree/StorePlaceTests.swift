@@ -31,6 +31,14 @@ import Testing
     #expect(files.contents(atPath: path) == Data([1]))
   }
 
+  @Test func `a path that no file can have is refused, and says why`() throws {
+    let cut = sandbox.root + "/a\0b"
+    #expect(throws: failure(.notFound, cut)) { try Store(at: cut) }
+    #expect(!files.fileExists(atPath: sandbox.root))
+    let long = sandbox.path + "/" + String(repeating: "a", count: 300)
+    #expect(throws: failure(.notFound, long, errno: ENAMETOOLONG)) { try Store(at: long) }
+  }
+
   @Test(arguments: [
     ["thesis.txt"], ["lock"], ["CACHEDIR.TAG"], ["journal/2026-11-28.md"], ["journal/.keep"],
     ["entries/3f0"], ["staging/x"], ["lock/x"], ["journal", "thesis.txt"], ["quarantine/x", "x"],
