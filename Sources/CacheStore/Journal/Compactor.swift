@@ -47,27 +47,35 @@ final class Compactor: CatalogUser {
     // With full durability, the next promise does this.
     if isResolved, tree.durability != .full { try? renewAfterFailedSync() }
     if !reader.state.withLock({ $0.wantsCompaction }) { return }
-    try? journal.withCompactionLock(isWaiting: isWaiting) { () throws(StoreError) in
-      let last = reader.withCurrentState { state in
-        state.wantsCompaction ? state.journal.current?.number : nil
+    do throws(StoreError) {
+      try journal.withCompactionLock(isWaiting: isWaiting) { () throws(StoreError) in
+        try compactLocked(isWaiting: isWaiting)
       }
-      guard let last else { return }
-      while isWaiting || !upkeep.isStopping {
-        let isDone = reader.withCurrentState { state in
-          !state.journal.isWhole || state.journal.firstNumber > last || state.isCompact
-        }
-        if isDone { break }
-        guard (try? dropOldest()) == true else {
-          // The disk is full or cannot be read.
-          reader.state.withLock { putOffCompaction(&$0) }
-          return
-        }
+    } catch {
+      // The disk is full or cannot be read, or this process has no descriptors left. The next accesses
+      // would ask for it again at once.
+      reader.state.withLock { putOffCompaction(&$0) }
+    }
+  }
+
+  private func compactLocked(isWaiting: Bool) throws(StoreError) {
+    let last = reader.withCurrentState { state in
+      state.wantsCompaction ? state.journal.current?.number : nil
+    }
+    guard let last else { return }
+    while isWaiting || !upkeep.isStopping {
+      let isDone = reader.withCurrentState { state in
+        !state.journal.isWhole || state.journal.firstNumber > last || state.isCompact
       }
-      reader.state.withLock { state in
-        state.journal.compactsFrom = 0
-        // It did not help: the log has bodies whose files cannot be written, for example.
-        if state.journal.isWhole, !state.isCompact { putOffCompaction(&state) }
+      if isDone { break }
+      guard try dropOldest() else {
+        return reader.state.withLock { putOffCompaction(&$0) }
       }
+    }
+    reader.state.withLock { state in
+      state.journal.compactsFrom = 0
+      // It did not help: the log has bodies whose files cannot be written, for example.
+      if state.journal.isWhole, !state.isCompact { putOffCompaction(&state) }
     }
   }
 

@@ -124,7 +124,7 @@ package final class Recovery: CatalogUser {
   func completeIndex() {
     guard catalog.state.withLock({ !$0.isComplete && !$0.isClosed }) else { return }
     if !catalog.isReadOnly {
-      upkeep.request(.reconcile)
+      upkeep.requestReconciling()
       upkeep.waitUntilIdle()
       return
     }

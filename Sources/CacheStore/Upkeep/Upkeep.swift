@@ -49,6 +49,13 @@ final class Upkeep: Sendable {
     /// Whether a thread waits for the work, so that access times are written at once, too.
     var isHurried = false
     var thread: UInt64 = 0
+
+    /// What fails may ask for a comparison, too: so while attempts fail, the next one is not at once.
+    mutating func bringReconcilingForward() {
+      let hasFailed = reconcilePause > Upkeep.firstPause
+      reconcilesAt =
+        hasFailed ? min(reconcilesAt, monotonicNanoseconds() + Upkeep.firstPause) : 0
+    }
   }
 
   let state = Monitor(State())
@@ -91,7 +98,7 @@ final class Upkeep: Sendable {
     let starts = state.change { state -> Bool in
       if state.isStopping { return false }
       state.work.formUnion(work)
-      if work.contains(.reconcile) { state.reconcilesAt = 0 }
+      if work.contains(.reconcile) { state.bringReconcilingForward() }
       if state.isRunning || !state.isAttached || state.work.isEmpty { return false }
       state.isRunning = true
       return true
@@ -99,12 +106,18 @@ final class Upkeep: Sendable {
     if starts { start() }
   }
 
+  /// Requests a comparison of tree and journal, at once also if attempts have failed.
+  func requestReconciling() {
+    state.change { $0.reconcilesAt = 0 }
+    request(.reconcile)
+  }
+
   /// Notes whether the comparison of tree and journal was completed. If not, it is done again later.
   func endReconciling(_ isCompleted: Bool) {
     state.change { state in
       if isCompleted {
         state.reconcilePause = Self.firstPause
-      } else if !state.work.contains(.reconcile) {
+      } else {
         state.work.insert(.reconcile)
         state.reconcilesAt = monotonicNanoseconds() + state.reconcilePause
         state.reconcilePause = min(2 * state.reconcilePause, Self.longestPause)

@@ -1,5 +1,6 @@
 import CacheFormat
 import CacheSystem
+import Foundation
 import SimulatedFiles
 import Synchronization
 import Testing
@@ -49,6 +50,33 @@ import Testing
     #expect(again.limits.entries == 1_000)
     #expect(again.statistics.isComplete)
     #expect(again.statistics.journalDamages == 0)
+  }
+
+  /// What prevents compaction prevents the access times from being appended, too. Neither may ask for the
+  /// other at once.
+  @Test(.timeLimit(.minutes(1)))
+  func `the upkeep comes to rest though the journal cannot be locked`() throws {
+    let process = SimulatedProcess(on: SimulatedVolume())
+    let store = try Store(at: CrashScenario.path, options: Options(fileSystem: process))
+    func fail(_ kinds: Set<SimulatedOperation.Kind>) {
+      process.setFault(
+        SimulatedFault(.fail(SystemError(EMFILE)), at: 1, lasts: true) {
+          kinds.contains($0.kind) && ($0.name.hasSuffix("journal") || $0.kind == .lock)
+        })
+    }
+    fail([.open])
+    try Self.fill(store, rounds: 16, keys: 20)
+    #expect(process.struck != nil)
+    fail([.open, .lock])
+    #expect(store.lookUp("key0").entry != nil)
+    store.waitUntilIdle()
+    #expect(process.struck != nil)
+    process.setFault(nil)
+    try Self.fill(store, rounds: 16, keys: 20)
+    store.waitUntilIdle()
+    #expect(store.statistics.journalBytes <= 1 << 20)
+    Self.check(store, round: 15, keys: 20, "compacted")
+    store.close()
   }
 
   @Test func `a store that follows loses nothing while another compacts`() throws {
