@@ -127,8 +127,14 @@ extension SimulatedProcess {
       }
     } catch {
       state.change { volume in
-        guard error != .interrupted, let file = volume.processes[number][descriptor] else { return }
+        guard error != .interrupted, let file = volume.processes[number][descriptor],
+          volume.disk.nodes[file.number]?.hasFailedSync == false
+        else { return }
         volume.disk.nodes[file.number]?.hasFailedSync = true
+        // As Linux does, tell each other descriptor of the file once.
+        let others = volume.processes.flatMap(\.openFiles)
+          .filter { $0.number == file.number && $0.opening != file.opening }
+        volume.disk.nodes[file.number]?.unreported.formUnion(others.map(\.opening))
       }
       throw error
     }

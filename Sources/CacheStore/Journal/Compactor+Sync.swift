@@ -18,9 +18,9 @@ extension Compactor {
   ///
   /// - Complexity: O(1); after a failed sync, O(all entries) once.
   func renewAfterFailedSync() throws(StoreError) {
-    guard journal.sync.needsRenewal.load(ordering: .sequentiallyConsistent) else { return }
+    guard needsRenewal else { return }
     try journal.sync.renewal.withLock { _ throws(StoreError) in
-      guard journal.sync.needsRenewal.load(ordering: .sequentiallyConsistent) else { return }
+      guard needsRenewal else { return }
       try renewJournal()
       if !reader.state.withLock({ $0.journal.isWhole }) {
         throw StoreError(
@@ -31,7 +31,13 @@ extension Compactor {
       try system("\(path)/journal") { () throws(SystemError) in
         try fileSystem.synchronize(place.journal, names: true)
       }
-      journal.sync.needsRenewal.store(false, ordering: .sequentiallyConsistent)
+      journal.sync.endRenewal(before: reader.state.withLock { $0.journal.firstNumber })
     }
+  }
+
+  /// Whether a sync has failed, in this process or another one, and the journal is not written anew yet.
+  private var needsRenewal: Bool {
+    journal.sync.needsRenewal.load(ordering: .sequentiallyConsistent)
+      || reader.withCurrentState { $0.journal.hasUnsynced }
   }
 }

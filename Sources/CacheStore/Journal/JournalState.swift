@@ -265,6 +265,16 @@ struct JournalState {
     }
   }
 
+  /// Whether the sync of a segment that is still needed has failed, in this process or another one,
+  /// before a later one was begun.
+  var hasUnsynced: Bool { segments.contains { $0?.segment.unsynced ?? 0 >= firstNumber } }
+
+  /// Whether the newest segment shows that the sync of an older one has failed.
+  func isShownUnsynced(_ number: UInt32) -> Bool {
+    guard let current, number < current.number else { return false }
+    return firstNumber <= current.unsynced && current.unsynced <= number
+  }
+
   /// Forgets the oldest segments, up to a number, that have no live record.
   mutating func release(through number: UInt32) {
     while segments.count > 1, firstNumber <= number, first?.liveBytes ?? 0 <= 0 {

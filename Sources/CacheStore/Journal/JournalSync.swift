@@ -43,6 +43,14 @@ final class JournalSync: Sendable {
   /// The oldest segment whose sync has failed, or 0.
   var oldestFailed: UInt32 { state.wait { $0.failed.keys.min() ?? 0 } }
 
+  /// Notes that the journal was written anew.
+  ///
+  /// - Parameter first: the number of its first segment.
+  func endRenewal(before first: UInt32) {
+    state.change { state in state.failed = state.failed.filter { $0.key >= first } }
+    needsRenewal.store(false, ordering: .sequentiallyConsistent)
+  }
+
   /// The number of threads that wait.
   var waitingCount: Int { state.wait { $0.waiting.count } }
 

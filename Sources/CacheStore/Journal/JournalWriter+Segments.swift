@@ -58,7 +58,7 @@ extension JournalWriter {
     // Then a loss of power damages the newest segment only, and what stands before the damage has
     // not been changed by what is lost. If it fails, the journal is written anew before the next
     // promise.
-    if old.version > 1 { try? syncJournal(end) }
+    if old.version > 1 { try? syncJournalLocked(end) }
     let current = try reader.state.withLock { state throws(StoreError) in
       // `makeSegment` may have left out numbers whose names other files have.
       if state.journal.needsReload { reader.reload(&state) }

@@ -76,7 +76,7 @@ extension JournalWriter {
       return (isKnown ? state.journal.sequence : 0, state.journal.end)
     }
     guard sequence > 0, let end else { return }
-    if tree.durability == .full { try syncJournal(end) }
+    if tree.durability == .full { try syncJournalLocked(end) }
     journal.markEnd(sequence)
   }
 }

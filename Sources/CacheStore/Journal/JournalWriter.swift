@@ -96,6 +96,24 @@ package final class JournalWriter: Sendable {
   /// Does the same as `Compactor.sync` without writing the journal anew, for records that are not
   /// promised yet.
   func syncJournal(_ placed: AppendedPlace) throws(StoreError) {
+    do throws(StoreError) { try syncJournalLocked(placed) } catch {
+      showFailedSync()
+      throw error
+    }
+  }
+
+  /// Begins a segment whose header names the one that could not be synced. Then other processes promise
+  /// nothing before that one is dropped.
+  private func showFailedSync() {
+    _ = try? journal.withLock { () throws(StoreError) in
+      reader.follow()
+      if journal.rollsNext.load(ordering: .relaxed) { _ = try writableSegment() }
+    }
+  }
+
+  /// Does the same as `syncJournal`, for a caller that holds the journal's lock. After a failure, the next
+  /// record begins the segment that shows it.
+  func syncJournalLocked(_ placed: AppendedPlace) throws(StoreError) {
     guard place.isDurable else { return }
     do throws(SystemError) {
       try journal.sync.wait(
@@ -108,12 +126,15 @@ package final class JournalWriter: Sendable {
         }, in: place.journal, fileSystem)
     } catch {
       // The records after the last successful sync may not be on disk.
-      journal.rollsNext.store(true, ordering: .relaxed)
+      let number = placed.segment.number
+      if !reader.state.withLock({ $0.journal.isShownUnsynced(number) }) {
+        journal.rollsNext.store(true, ordering: .relaxed)
+      }
       let isRepeated = journal.sync.needsRenewal.exchange(true, ordering: .sequentiallyConsistent)
       tree.staging.noteUnclean()
       // Only once, because compaction syncs, too.
       if tree.durability != .full, !isRepeated { upkeep.request(.compact) }
-      throw StoreError(error, path: journal.path(of: placed.segment.number))
+      throw StoreError(error, path: journal.path(of: number))
     }
   }
 }

@@ -1,5 +1,6 @@
 import CacheFormat
 import CacheSystem
+import Foundation
 import SimulatedFiles
 import TestSupport
 import Testing
@@ -12,7 +13,15 @@ import Testing
 @Suite struct NeighboursModelTests {
   @Test(arguments: 0..<(TestScale.isFull ? 600 : 24) as Range<UInt64>)
   func `random neighbours lose nothing that was promised`(seed: UInt64) throws {
-    let model = try NeighboursModel(seed: seed)
+    try check(NeighboursModel(seed: seed))
+  }
+
+  @Test(arguments: 0..<(TestScale.isFull ? 600 : 24) as Range<UInt64>)
+  func `nor do they with calls that fail`(seed: UInt64) throws {
+    try check(NeighboursModel(seed: seed, hasErrors: true))
+  }
+
+  private func check(_ model: NeighboursModel) throws {
     try model.work(steps: Int.random(in: 20..<120, using: &model.random))
     model.checkAll()
     try model.workUntilPowerLoss()
@@ -42,6 +51,7 @@ private final class NeighboursModel {
 
   private let volume = SimulatedVolume()
   private let sizes: JournalSizes
+  private let hasErrors: Bool
   private var neighbours: [Neighbour] = []
   private var boot: UInt8 = 1
   /// The last number of a body.
@@ -51,8 +61,9 @@ private final class NeighboursModel {
   private var durable: [ByteString: Values] = [:]
   private var ever: [ByteString: Values] = [:]
 
-  init(seed: UInt64) throws {
+  init(seed: UInt64, hasErrors: Bool = false) throws {
     random = SplitMix64(seed: seed)
+    self.hasErrors = hasErrors
     sizes = JournalSizes(
       segmentBytes: 9_000, smallBytes: Bool.random(using: &random) ? 4_096 : 1 << 20,
       copyBytes: 4_000, logBytes: Bool.random(using: &random) ? 36_000 : 300_000)
@@ -109,6 +120,9 @@ private final class NeighboursModel {
     let keys = Int.random(in: 0..<8, using: &random) > 0 ? own : 0..<6
     let key = ByteString("k\(Int.random(in: keys, using: &random))")
     func tell(_ what: String) { steps.append("\(place) \(what)") }
+    if hasErrors, !one.process.hasEnded, Int.random(in: 0..<8, using: &random) == 0 {
+      if one.process.struck == nil { fail(one, tell) } else { one.process.setFault(nil) }
+    }
     switch Int.random(in: 0..<100, using: &random) {
     case 0..<50:
       tell("puts \(key) \(last + 1)")
@@ -165,6 +179,24 @@ private final class NeighboursModel {
     }
   }
 
+  /// Lets a later call of a process fail, or all from there on. After a failed sync the next ones succeed:
+  /// a process can show others only on a disk that syncs (Docs/Durability.md).
+  private func fail(_ one: Neighbour, _ tell: (String) -> Void) {
+    let faults: [(SimulatedFault.Effect, lasts: Bool, @Sendable (SimulatedOperation) -> Bool)] = [
+      // On a full disk, a store evicts.
+      (.fail(.inputOutput), false, { _ in true }),
+      (.fail(.inputOutput), false, { $0.kind == .synchronize }),
+      (.fail(.inputOutput), true, { $0.isChange && $0.kind != .synchronize }),
+      (.fail(.inputOutput), true, { $0.kind == .lock }),
+      (.fail(SystemError(EMFILE)), true, \.opens),
+      (.transferHalf, true, { $0.kind == .read || $0.kind == .write }),
+    ]
+    let (effect, lasts, matches) = faults[Int.random(in: faults.indices, using: &random)]
+    let number = Int.random(in: 1..<12, using: &random)
+    tell("\(effect) \(lasts ? "from" : "at") \(number)")
+    one.process.setFault(SimulatedFault(effect, at: number, lasts: lasts, matching: matches))
+  }
+
   /// - Parameter change: is called with the store and the body with this number.
   private func change(
     _ key: ByteString, _ number: Int, _ one: Neighbour,
@@ -174,14 +206,20 @@ private final class NeighboursModel {
     ever[key]?.insert(number)
     // Without full durability, an earlier version may be there again.
     if one.isFull { durable[key]?.insert(number) } else { durable[key] = ever[key] }
-    do throws(StoreError) {
-      try change(one.store, body(number))
-      // What returned while the process was ending was promised to nobody.
-      if one.process.hasEnded { return }
-      now[key] = [number]
-      if one.isFull { durable[key] = [number] }
-    } catch {
-      if !one.process.hasEnded { complaints.append("\(key) cannot be changed: \(error)") }
+    for attempt in 1...3 {
+      do throws(StoreError) {
+        try change(one.store, body(number))
+        // What returned while the process was ending was promised to nobody.
+        if one.process.hasEnded { return }
+        now[key] = [number]
+        if one.isFull { durable[key] = [number] }
+        return
+      } catch {
+        if one.process.hasEnded || one.process.struck != nil { return }
+        if !hasErrors || attempt == 3 { complaints.append("\(key) cannot be changed: \(error)") }
+        // The system tells a failed sync to each process that has the file open, once.
+        one.store.waitUntilIdle()
+      }
     }
   }
 
@@ -216,9 +254,17 @@ private final class NeighboursModel {
   private func check(
     _ key: ByteString, _ store: Store, _ allowed: [ByteString: Values], _ when: String
   ) {
-    let found = store.lookUp(key)
-    // A process that was killed meanwhile finds nothing.
-    if neighbours.contains(where: { $0.store === store && $0.process.hasEnded }) { return }
+    var found = store.lookUp(key)
+    if let one = neighbours.first(where: { $0.store === store }) {
+      // A process that was killed meanwhile finds nothing.
+      if one.process.hasEnded { return }
+      if found.entry == nil, one.process.struck != nil { return }
+      // After calls that failed, an entry may be searched for once where it was before.
+      if hasErrors, found.entry == nil {
+        store.waitUntilIdle()
+        found = store.lookUp(key)
+      }
+    }
     let allowed = allowed[key] ?? []
     let isAllowed =
       found.entry.map { entry in allowed.contains { $0 > 0 && body($0) == entry.body } }
