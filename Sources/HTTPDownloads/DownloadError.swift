@@ -32,6 +32,8 @@ public struct DownloadError: Error, Sendable, Hashable, CustomStringConvertible 
     case invalidPath
     /// The path is that of a directory.
     case isDirectory
+    /// The path is that of a device, a pipe or a socket, such as `/dev/null`, which the file would replace.
+    case notAFile
     /// There is a file that is not a download of the URL, or was changed since, and must not be
     /// replaced.
     case fileExists
@@ -83,6 +85,8 @@ public struct DownloadError: Error, Sendable, Hashable, CustomStringConvertible 
       "\(path): no download can have this name; give one of up to 255 bytes that does not begin with "
         + "'.offlinecache-'"
     case .isDirectory: "\(path): a directory is there; choose another name"
+    case .notAFile:
+      "\(path): a device, a pipe or a socket is there, not a regular file; choose another name"
     case .fileExists:
       "\(path): a file is there that did not come from \(url), or was changed since; move it away, "
         + "or allow it to be replaced"

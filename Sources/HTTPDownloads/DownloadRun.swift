@@ -177,10 +177,11 @@ struct DownloadRun: Sendable {
     do throws(DownloadError.Cause) {
       return try await downloader.pool.call { () throws(DownloadError.Cause) -> DownloadPlace in
         let place = try DownloadPlace(path, files)
-        if place.status(place.target)?.kind == .directory {
-          throw DownloadError.Cause.isDirectory
+        switch place.status(place.target)?.kind {
+        case .directory: throw DownloadError.Cause.isDirectory
+        case .other: throw DownloadError.Cause.notAFile
+        case .file, .link, nil: return place
         }
-        return place
       }
     } catch {
       throw download.error(error)

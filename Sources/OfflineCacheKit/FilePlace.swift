@@ -16,12 +16,13 @@ struct FilePlace: Sendable {
   /// Checks the path of a file.
   ///
   /// - Throws: `unsupportedURL` for a URL that is not a file URL, `fileIsDirectory`;
-  ///   `cannotCreateFile` for a link that another user may have planted, and for the name of a hidden
-  ///   file of downloads.
+  ///   `cannotCreateFile` for a link that another user may have planted, for the name of a hidden file
+  ///   of downloads, and for a device, a pipe or a socket, which would be replaced.
   init(_ file: URL) throws(URLError) {
     guard file.isFileURL else {
       throw URLError(
-        .unsupportedURL, url: file, cause: "\(file): it is no URL of a file")
+        .unsupportedURL, url: file,
+        cause: "\(file): it is no URL of a file; make it with URL(fileURLWithPath:)")
     }
     guard !UserPath.isPlantedLink(file.path) else {
       throw URLError(
@@ -36,13 +37,17 @@ struct FilePlace: Sendable {
         cause: "\(path): hidden files of downloads have such names; choose another name",
         underlying: SystemError(EINVAL))
     }
-    var isDirectory: ObjCBool = false
-    // Safety: the local is written only during the call.
-    let exists = unsafe FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory)
-    if exists, isDirectory.boolValue {
+    switch try? RealFileSystem().status(userPath: path).kind {
+    case .directory:
       throw URLError(
         .fileIsDirectory, url: nil, cause: "\(path): a directory is there; choose another name",
         underlying: SystemError(EISDIR))
+    case .other:
+      throw URLError(
+        .cannotCreateFile, url: nil,
+        cause: "\(path): a device, a pipe or a socket is there, not a regular file; choose another "
+          + "name", underlying: SystemError(EINVAL))
+    case .file, .link, nil: break
     }
   }
 }

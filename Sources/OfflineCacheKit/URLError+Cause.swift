@@ -86,7 +86,7 @@ extension URLError {
     case .disturbed: code = .cannotMoveFile
     case .invalidPath: code = .cannotCreateFile
     case .isDirectory: code = .fileIsDirectory
-    case .fileExists, .othersFile: code = .cannotCreateFile
+    case .fileExists, .othersFile, .notAFile: code = .cannotCreateFile
     case .file(let cause):
       underlying = cause
       let isPlace =

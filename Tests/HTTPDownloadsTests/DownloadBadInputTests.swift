@@ -28,6 +28,16 @@ struct DownloadBadInputTests {
     #expect(sandbox.names == ["file"])
   }
 
+  @Test func `a pipe where the file should go is not replaced`() async throws {
+    // Safety: the path is passed as a zero-terminated copy that lives during the call.
+    #expect(unsafe mkfifo(sandbox.path(), 0o600) == 0)
+    #expect(await cause { _ in } == .notAFile)
+    #expect(server.requests.isEmpty)
+    #expect(sandbox.names == ["file"])
+    let attributes = try FileManager.default.attributesOfItem(atPath: sandbox.path())
+    #expect(attributes[.type] as? FileAttributeType == .typeUnknown)
+  }
+
   @Test(arguments: [
     "", "/", ".", "..", "a/", "a/.", "a/..", "a\0b", "a/.offlinecache-0.part", ".OfflineCache-",
     "a/.o\u{FB04}inecache-", "a/.offline\u{200C}cache-", "a/.offlinecache-\u{200D}",
@@ -124,7 +134,7 @@ struct DownloadBadInputTests {
     for cause: DownloadError.Cause in [
       .cancelled, .status(404), .tooManyRedirects(maximum: 3), .unusableRedirect("file:"),
       .method("POST"), .wrongLength(expected: 1, received: 2), .isDirectory,
-      .invalidPath, .file(SystemError(ENOSPC)),
+      .notAFile, .invalidPath, .file(SystemError(ENOSPC)), .file(SystemError(EMFILE)),
     ] {
       let text = DownloadError(cause, url: url, path: "/tmp/x").description
       #expect(text.contains(url) || text.contains("/tmp/x"))

@@ -138,6 +138,25 @@ struct OfflineCacheDownloadTests {
     #expect(sandbox.files.isEmpty)
   }
 
+  @Test func `a pipe is not replaced, whether the content is stored or comes from the network`()
+    async throws
+  {
+    let sandbox = try FaceSandbox()
+    let pipe = sandbox.folder.appendingPathComponent("pipe")
+    // Safety: the path is passed as a zero-terminated copy that lives during the call.
+    #expect(unsafe mkfifo(pipe.path, 0o600) == 0)
+    for _ in 0..<2 {
+      let error = await #expect(throws: URLError.self) {
+        try await sandbox.cache.download(for: sandbox.request(), to: pipe)
+      }
+      #expect(error?.code == .cannotCreateFile)
+      #expect(error?.localizedDescription.contains("not a regular file; choose another") == true)
+      let attributes = try FileManager.default.attributesOfItem(atPath: pipe.path)
+      #expect(attributes[.type] as? FileAttributeType == .typeUnknown)
+      _ = try await sandbox.cache.data(for: sandbox.request())
+    }
+  }
+
   @Test func `a link is followed, and what it leads to is replaced`() async throws {
     let sandbox = try FaceSandbox()
     let file = sandbox.folder.appendingPathComponent("file")
