@@ -10,7 +10,7 @@ public struct DownloadError: Error, Sendable, Hashable, CustomStringConvertible 
     case cancelled
     /// The network failed, also in all retries.
     case transport(TransportError)
-    /// The server answered with another status than 200 or 206, also in all retries.
+    /// The server answered with another status than 200, 203 or 206, also in all retries.
     case status(Int)
     /// There were more redirects in a row than the caller allowed.
     case tooManyRedirects(maximum: Int)

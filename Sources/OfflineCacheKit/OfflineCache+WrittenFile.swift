@@ -20,7 +20,8 @@ extension OfflineCache {
     let target = FileTarget(place)
     let made = wanted.digest.map { MessageDigest($0.algorithm) }
     let (answer, response) = try await answering(asked) { response in response }
-    guard (200...299).contains(response.statusCode) else {
+    // As in a download: other successes, such as 204, have no content that a file could replace.
+    guard [200, 203].contains(response.statusCode) else {
       answer.body.cancel()
       throw URLError(
         .badServerResponse, url: asked.url,

@@ -157,6 +157,23 @@ struct OfflineCacheDownloadTests {
     }
   }
 
+  @Test func `a success without content replaces no file, even if it is stored`() async throws {
+    let sandbox = try FaceSandbox { _ in
+      OriginAnswer("", status: 204, fields: ["Cache-Control: max-age=1000"])
+    }
+    let file = sandbox.folder.appendingPathComponent("file")
+    try Data("old".utf8).write(to: file)
+    for _ in 0..<2 {
+      let error = await #expect(throws: URLError.self) {
+        try await sandbox.cache.download(for: sandbox.request(), to: file)
+      }
+      #expect(error?.code == .badServerResponse)
+      #expect(try Data(contentsOf: file) == Data("old".utf8))
+      _ = try await sandbox.cache.data(for: sandbox.request())
+    }
+    #expect(sandbox.origin.requests.count == 2)
+  }
+
   @Test func `a link is followed, and what it leads to is replaced`() async throws {
     let sandbox = try FaceSandbox()
     let file = sandbox.folder.appendingPathComponent("file")
