@@ -123,7 +123,7 @@ extension ResponseCache {
   ///
   /// Weak tags are excluded, because they do not imply equal bytes. If credentials select, the
   /// result is empty: a server may use one tag for the pages of all its users, and one user must
-  /// not get the page of another.
+  /// not get the page of another. The same holds for the hosts of a server.
   private func taggedWholes(
     _ others: [StoredVariant], _ request: HTTPRequest
   ) -> [StoredVariant] {
@@ -131,7 +131,9 @@ extension ResponseCache {
     return Array(
       others.filter { variant in
         variant.response.status == 200 && variant.response.facts.entityTag?.isStrong == true
-          && !variant.response.selection.fields.contains { SelectingValue.isCredential($0.name) }
+          && !variant.response.selection.fields.contains {
+            SelectingValue.isCredential($0.name) || $0.name == "host"
+          }
       }.prefix(Self.maximumTags))
   }
 

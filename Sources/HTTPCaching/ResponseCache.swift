@@ -61,9 +61,14 @@ package final class ResponseCache: Sendable {
   ///
   /// A private cache may store a response that was sent to one user. It must not serve that
   /// response to another user of the same program with other credentials.
+  ///
+  /// A request whose `Host` is not that of its URL has another target than the URL, which is the key.
   func implicitlySelecting(_ request: HTTPRequest) -> [String] {
-    rules.role == .privateCache && !ignoresAuthorization
-      && request.fields.contains("Authorization") ? ["authorization"] : []
+    let isForOneUser =
+      rules.role == .privateCache && !ignoresAuthorization
+      && request.fields.contains("Authorization")
+    let names = isForOneUser ? ["authorization"] : []
+    return request.namesAnotherHost ? names + ["host"] : names
   }
 
   /// Returns the selection of a response to a request; `nil` if no other request selects it.

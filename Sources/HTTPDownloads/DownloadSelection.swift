@@ -16,13 +16,14 @@ extension DownloaderOptions {
   }
 }
 
-/// Which requests for its URL a downloaded file answers: those with the same credentials, and with the
-/// same values of the fields that `Vary` names (RFC 9111, section 4.1).
+/// Which requests for its URL a downloaded file answers: those with the same credentials, with the same
+/// values of the fields that `Vary` names (RFC 9111, section 4.1), and with the same `Host`.
 struct DownloadSelection: Sendable, Hashable {
   /// The concealed `Authorization` and `Cookie` of the request; empty without them.
   var user = ""
 
-  /// The concealed values of the fields that `Vary` names; empty without them.
+  /// The concealed values of the fields that `Vary` names, and of a `Host` that is not that of the URL;
+  /// empty without them.
   var fields = ""
 
   /// The `fields` of an answer that no other request selects (`Vary: *`), and the `user` of one that may
@@ -44,7 +45,7 @@ extension Downloader {
     }
     return DownloadSelection(
       user: concealed([], asked, and: ["authorization", "cookie"]),
-      fields: concealed(head.fields, asked))
+      fields: concealed(head.fields, asked, and: asked.namesAnotherHost ? ["host"] : []))
   }
 
   /// Returns the requests that a file with an answer to this one may serve.

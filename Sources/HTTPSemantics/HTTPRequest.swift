@@ -36,4 +36,11 @@ public struct HTTPRequest: Sendable, Hashable {
     self.url = url
     self.fields = fields
   }
+
+  /// Whether the `Host` of the request is not that of its URL. The server then sees another target than
+  /// the URL (RFC 9110, section 7.1).
+  package var namesAnotherHost: Bool {
+    guard let stated = fields.first(named: "Host")?.text.lowercased() else { return false }
+    return stated != url.host && stated != "\(url.host):\(url.port)"
+  }
 }

@@ -67,6 +67,31 @@ struct ResponseCacheDecideTests {
     #expect(forwarding.reason.forwarded == .request)
   }
 
+  @Test(arguments: [CacheRules.Role.privateCache, .sharedCache])
+  func `an answer to a request with another Host is for such requests only`(
+    role: CacheRules.Role
+  ) throws {
+    let sandbox = try CacheSandbox(role: role)
+    let other = request("/a", [HTTPField("Host", "other.example")])
+    try sandbox.load(other, head(200, fresh), content(10))
+    #expect(try sandbox.served(other)?.body == content(10))
+    let own = [
+      request(), request("/a", [HTTPField("Host", "Example.com")]),
+      request("/a", [HTTPField("Host", "example.com:80")]),
+    ]
+    for asked in own {
+      #expect(try sandbox.served(asked) == nil)
+      // Its tag means something else to this host.
+      let forwarding = try #require(sandbox.forward(asked, policy: .protocolRules))
+      #expect(forwarding.request == asked)
+      #expect(forwarding.selection != sandbox.forward(other)?.selection)
+    }
+    try sandbox.load(request(), head(200, fresh), content(20))
+    for asked in own { #expect(try sandbox.served(asked)?.body == content(20)) }
+    #expect(try sandbox.served(other)?.body == content(10))
+    #expect(try sandbox.served(request("/a", [HTTPField("Host", "third.example")])) == nil)
+  }
+
   @Test func `those that ask for the whole wait for one another, those with conditions do not`()
     throws
   {
