@@ -121,6 +121,8 @@ extension URLError {
 
   private static func withoutCredentials(_ url: URL) -> URL? {
     guard url.absoluteString.utf8.contains(UInt8(ascii: "@")) else { return url }
+    // What is before the "@" may be a password if the URL is malformed, as in "http:/user:password@host/".
+    guard url.host() != nil else { return nil }
     guard var parts = URLComponents(url: url, resolvingAgainstBaseURL: true) else { return nil }
     parts.user = nil
     parts.password = nil

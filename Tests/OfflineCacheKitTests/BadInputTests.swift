@@ -32,6 +32,14 @@ struct BadInputTests {
     #expect(!FileManager.default.fileExists(atPath: folder.path))
   }
 
+  @Test(arguments: ["http:/alice:secret@host/", "alice:secret@host", "http://alice:secret@:99999/"])
+  func `the error of a malformed URL does not show a password`(text: String) async throws {
+    let sandbox = try FaceSandbox()
+    let url = try #require(URL(string: text))
+    let error = await #expect(throws: URLError.self) { try await sandbox.cache.data(from: url) }
+    #expect(error.map { "\($0) \($0.userInfo)".contains("secret") } == false)
+  }
+
   @Test(arguments: [
     ("ftp://127.0.0.1/a", URLError.Code.unsupportedURL, InvalidURL.Code.unsupportedScheme),
     ("file:///etc/passwd", .unsupportedURL, .unsupportedScheme),
