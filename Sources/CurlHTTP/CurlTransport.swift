@@ -32,7 +32,7 @@ public final class CurlTransport: HTTPTransport {
   ///
   /// - Throws: `TransportError.Code.failed` if libcurl or the system cannot do that;
   ///   `TransportError.Code.invalidSetup` if a pin is for an invalid host name, because it would
-  ///   never be checked.
+  ///   never be checked, or the proxy's URL has an unknown scheme.
   public init(_ setup: NetworkSetup = NetworkSetup()) throws(TransportError) {
     if let fault = setup.fault { throw fault }
     self.setup = setup

@@ -92,13 +92,28 @@ public struct NetworkSetup: Sendable, Hashable {
     self.keepsCookies = keepsCookies
   }
 
-  /// The reason why no transport can be made with this set-up, or `nil`: a pin for an invalid host
-  /// name would never be checked.
+  /// The reason why no transport can be made with this set-up, or `nil`. A pin for an invalid host name
+  /// would never be checked. With a proxy of another scheme no server could be reached, and stored
+  /// responses would be used for ever.
   package var fault: TransportError? {
-    pins.keys.first { !Self.isHost($0) }.map {
-      TransportError(.invalidSetup, url: "https:", detail: "a pin is for '\($0)', which is no host")
+    if let name = pins.keys.first(where: { !Self.isHost($0) }) {
+      return TransportError(
+        .invalidSetup, url: "https:",
+        detail: "a pin is for '\(name)', which is no host such as example.org")
     }
+    guard case .url(let url, _) = proxy, let end = url.firstRange(of: "://")?.lowerBound,
+      !Self.proxySchemes.contains(url[..<end].lowercased())
+    else { return nil }
+    // The text is not shown, as it may have a password.
+    return TransportError(
+      .invalidSetup, url: "https:",
+      detail: "the scheme of the proxy's URL is none of http, https, socks5 and socks5h")
   }
+
+  /// The schemes of proxies: those that are documented, and the older ones that libcurl knows, too.
+  private static let proxySchemes: Set = [
+    "http", "https", "socks", "socks4", "socks4a", "socks5", "socks5h",
+  ]
 
   /// Returns whether a text can be the host of a URL; in lower case, without a port.
   package static func isHost(_ name: String) -> Bool {

@@ -135,7 +135,7 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
     case .authoritiesFile:
       ("the file of trusted authorities cannot be used", "check that it exists and contains PEM")
     case .invalidSetup:
-      ("the configuration of the transport is invalid", "name hosts without scheme, port and path")
+      ("the configuration of the transport is invalid", "change what it names in the network setup")
     case .connectionLost:
       ("the connection ended before there was an answer", "try again")
     case .truncatedBody: ("the body ended too early", "try again")

@@ -64,7 +64,8 @@ public final class OfflineCache: Sendable {
   ///   - directory: A directory that only the cache uses.
   ///   - options: The configuration of the cache and its network.
   /// - Throws: The errors of `Store.init`, with path, cause and remedy; `invalidLimits` for a
-  ///   capacity of 0 or less; `invalidNetworkOptions` for pins of an invalid host name.
+  ///   capacity of 0 or less; `invalidNetworkOptions` for pins of an invalid host name, a proxy
+  ///   of an unknown scheme, and what URLSession cannot do.
   public convenience init(
     capacity: Int, directory: URL, options: OfflineCacheOptions = OfflineCacheOptions()
   ) throws(StoreError) {
@@ -194,7 +195,7 @@ public final class OfflineCache: Sendable {
     return StoreError(
       .invalidNetworkOptions, path: directory.path,
       cause: "the network options of the cache cannot be used: \(error.detail)",
-      remedy: "name hosts in `pins` without scheme, port and path, such as example.org")
+      remedy: "change that in `options.network`")
   }
 
   private static func limit(_ capacity: Int, _ directory: URL) throws(StoreError) -> UInt64 {

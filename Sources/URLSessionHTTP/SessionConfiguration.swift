@@ -77,7 +77,7 @@ enum SessionConfiguration {
         guard let parts = URLComponents(string: text),
           let name = parts.host?.trimmingCharacters(in: ["[", "]"]),
           let endpoint = endpoint(name, parts.port ?? (parts.scheme == "https" ? 443 : 1080))
-        else { throw refusal("'\(text)' is no URL of a proxy") }
+        else { throw refusal("the URL of the proxy is not valid") }
         var proxy: ProxyConfiguration
         switch parts.scheme {
         case "http": proxy = ProxyConfiguration(httpCONNECTProxy: endpoint)
@@ -85,7 +85,7 @@ enum SessionConfiguration {
           proxy = ProxyConfiguration(
             httpCONNECTProxy: endpoint, tlsOptions: NWProtocolTLS.Options())
         case "socks5", "socks5h": proxy = ProxyConfiguration(socksv5Proxy: endpoint)
-        default: throw refusal("'\(text)' has a scheme that is none of a proxy")
+        default: throw refusal("URLSession has no proxies with the scheme of the proxy's URL")
         }
         if let user = parts.user {
           proxy.applyCredential(username: user, password: parts.password ?? "")

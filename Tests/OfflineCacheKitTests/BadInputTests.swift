@@ -32,6 +32,21 @@ struct BadInputTests {
     #expect(!FileManager.default.fileExists(atPath: folder.path))
   }
 
+  @Test(arguments: ["nonsense", "file", "HTTP/1"])
+  func `a proxy of an unknown scheme is reported, without its password`(scheme: String) throws {
+    let temporary = TemporaryFolder()
+    let folder = temporary.url.appendingPathComponent("store")
+    var options = OfflineCacheOptions()
+    options.network.proxy = .url("\(scheme)://alice:secret@proxy.example:3128")
+    let error = #expect(throws: StoreError.self) {
+      try OfflineCache(capacity: 1 << 20, directory: folder, options: options)
+    }
+    #expect(error?.code == .invalidNetworkOptions)
+    #expect(error?.description.contains("none of http, https, socks5 and socks5h") == true)
+    #expect(error?.description.contains("secret") == false)
+    #expect(!FileManager.default.fileExists(atPath: folder.path))
+  }
+
   @Test(arguments: ["http:/alice:secret@host/", "alice:secret@host", "http://alice:secret@:99999/"])
   func `the error of a malformed URL does not show a password`(text: String) async throws {
     let sandbox = try FaceSandbox()
