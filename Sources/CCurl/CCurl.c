@@ -1,5 +1,7 @@
 #include "CCurl.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <string.h>
@@ -68,6 +70,19 @@ CURLcode occurl_set_open_callback(CURL *handle, occurl_open_callback callback, v
   return code != CURLE_OK ? code : curl_easy_setopt(handle, CURLOPT_OPENSOCKETDATA, context);
 }
 
+static curl_socket_t occurl_opening(
+    void *context, curlsocktype purpose, struct curl_sockaddr *address) {
+  (void)purpose;
+  curl_socket_t opened = socket(address->family, address->socktype, address->protocol);
+  *(int *)context = opened == CURL_SOCKET_BAD ? errno : 0;
+  if (opened != CURL_SOCKET_BAD) (void)fcntl(opened, F_SETFD, FD_CLOEXEC);
+  return opened;
+}
+
+CURLcode occurl_open_sockets(CURL *handle, int *error) {
+  return occurl_set_open_callback(handle, occurl_opening, error);
+}
+
 CURLcode occurl_set_connected_callback(
     CURL *handle, occurl_connected_callback callback, void *context) {
 #if LIBCURL_VERSION_NUM >= 0x075000
@@ -114,10 +129,9 @@ CURLcode occurl_get_long(CURL *handle, CURLINFO info, long *value) {
   return curl_easy_getinfo(handle, info, value);
 }
 
-const char *occurl_system_error(CURL *handle) {
+int occurl_system_error(CURL *handle) {
   long number = 0;
-  if (curl_easy_getinfo(handle, CURLINFO_OS_ERRNO, &number) != CURLE_OK || number == 0) return NULL;
-  return strerror((int)number);
+  return curl_easy_getinfo(handle, CURLINFO_OS_ERRNO, &number) == CURLE_OK ? (int)number : 0;
 }
 
 CURLcode occurl_get_string(CURL *handle, CURLINFO info, const char **value) {

@@ -100,7 +100,7 @@ extension EasyHandle {
     // PIPEWAIT: several requests to a new host wait until it is known whether they can share the
     // first connection, instead of opening one each. TLS tells with the handshake. Without TLS they
     // would wait for the first answer, so HTTP/2 must not be allowed there.
-    return keepErrorText() && set(CURLOPT_NOSIGNAL, 1)
+    return keepErrorText() && keepSocketError() && set(CURLOPT_NOSIGNAL, 1)
       && set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
       && set(CURLOPT_HTTP_VERSION, Int(version)) && set(CURLOPT_PIPEWAIT, 1)
       && set(CURLOPT_BUFFERSIZE, readBytes)

@@ -1,5 +1,6 @@
 import CCurl
 import CCurlLibrary
+import CacheSystem
 
 /// One easy handle of libcurl, with the memory that its options point to. Called on the driver
 /// thread only.
@@ -15,12 +16,16 @@ final class EasyHandle {
   private var proxyList: UnsafeMutablePointer<curl_slist>?
   private var resolves: UnsafeMutablePointer<curl_slist>?
   private let errorText: UnsafeMutableBufferPointer<CChar>
+  /// The errno of the last socket that could not be opened; 0 if it was opened.
+  private let socketError: UnsafeMutablePointer<CInt>
 
   init?() {
     guard let raw = unsafe curl_easy_init() else { return nil }
     unsafe self.raw = raw
     unsafe errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
     unsafe errorText.initialize(repeating: 0)
+    unsafe socketError = .allocate(capacity: 1)
+    unsafe socketError.initialize(to: 0)
   }
 
   deinit {
@@ -31,6 +36,7 @@ final class EasyHandle {
     unsafe curl_slist_free_all(proxyList)
     unsafe curl_slist_free_all(resolves)
     unsafe errorText.deallocate()
+    unsafe socketError.deallocate()
   }
 
   /// libcurl's text for the last failure; may be empty.
@@ -42,8 +48,23 @@ final class EasyHandle {
 
   /// The text of the system for the last connection that could not be made.
   var systemError: String? {
-    // Safety: the handle is valid; the text is terminated with a zero, and copied at once.
-    unsafe occurl_system_error(raw).map { unsafe String(cString: $0) }
+    // Safety: the handle is valid, and the number is initialized.
+    let number = unsafe occurl_system_error(raw), ofSocket = unsafe socketError.pointee
+    if number != 0 { return SystemError(number).description }
+    return ofSocket == 0 ? nil : SystemError(ofSocket).description
+  }
+
+  /// Makes libcurl open sockets that child processes do not inherit, and keep the error if the system
+  /// refuses one.
+  func keepSocketError() -> Bool {
+    // Safety: the handle is valid; the number outlives it.
+    unsafe occurl_open_sockets(raw, socketError) == CURLE_OK
+  }
+
+  /// Keeps the error of a socket that a callback of libcurl could not open, or 0.
+  func keepSocketError(_ number: CInt) {
+    // Safety: the number is initialized.
+    unsafe socketError.pointee = number
   }
 
   /// Makes libcurl write its text for a failure to the buffer of ``lastErrorText``.

@@ -40,6 +40,10 @@ CURLcode occurl_set_connected_callback(
 
 CURLcode occurl_set_open_callback(CURL *handle, occurl_open_callback callback, void *context);
 
+// Has child processes not inherit the sockets, and writes to `error` the errno of the last one that
+// could not be opened, else 0, for which libcurl has no place. `error` has to outlive the handle.
+CURLcode occurl_open_sockets(CURL *handle, int *error);
+
 // Allows http and https and nothing else.
 CURLcode occurl_allow_only_http(CURL *handle);
 
@@ -59,8 +63,8 @@ CURLcode occurl_get_long(CURL *handle, CURLINFO info, long *value);
 CURLcode occurl_get_string(CURL *handle, CURLINFO info, const char **value);
 CURLcode occurl_get_socket(CURL *handle, CURLINFO info, curl_socket_t *value);
 
-// The system's text for the last connection that could not be made (CURLINFO_OS_ERRNO), or NULL.
-const char *occurl_system_error(CURL *handle);
+// The errno of the last connection that could not be made (CURLINFO_OS_ERRNO), or 0.
+int occurl_system_error(CURL *handle);
 
 // The certificate of the server on the connection that a transfer uses, and the public key in it
 // (SubjectPublicKeyInfo), in DER. Returns the length, and copies it where the capacity is enough; 0

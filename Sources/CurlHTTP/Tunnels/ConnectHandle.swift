@@ -165,6 +165,7 @@ final class ConnectHandle {
       return occurl_socket_bad
     }
     let descriptor = socket(info.family, info.socktype, info.protocol)
+    handle.keepSocketError(descriptor < 0 ? errno : 0)
     if descriptor >= 0 { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
     return descriptor
   }
