@@ -94,12 +94,22 @@ public struct ResponseMetadata: Sendable, Hashable {
       } else if response.source != .network, let failure = status.originFailure {
         .forwarded("it is stored, and the server could not be reached: \(failure)")
       } else if let reason = response.reason {
-        .forwarded(reason.description)
+        .forwarded(reason.description + Self.answer(of: response))
       } else if let ttl, ttl <= 0 {
         .stale(seconds: -ttl)
       } else {
         .fresh(seconds: ttl ?? 0)
       }
+  }
+
+  /// Returns what the server has said about a stored response, for the end of the reason why it was
+  /// asked; empty for its own response.
+  private static func answer(of response: ClientResponse) -> String {
+    switch response.cacheStatus.forwardStatus {
+    case 304?: "; the server has confirmed it"
+    case let status?: "; the server has answered \(status)"
+    case nil: ""
+    }
   }
 
   /// Returns the status of the response, without the statement that it is stored if storing has

@@ -70,6 +70,26 @@ struct OfflineCacheFetchTests {
     #expect(sandbox.origin.requests.count == 1)
   }
 
+  @Test func `the reason says what the server has answered if a stored response is used`()
+    async throws
+  {
+    let status = Mutex(200)
+    let sandbox = try FaceSandbox { _ in
+      OriginAnswer(
+        "hello", status: status.withLock { $0 },
+        fields: ["Cache-Control: max-age=10, stale-if-error=1000", "ETag: \"1\""])
+    }
+    _ = try await sandbox.cache.data(for: sandbox.request())
+    let cases = [(503, "the server has answered 503"), (304, "the server has confirmed it")]
+    for (answer, words) in cases {
+      sandbox.clock.advance(bySeconds: 20)
+      status.withLock { $0 = answer }
+      let (data, response) = try await sandbox.cache.data(for: sandbox.request())
+      #expect(data == Data("hello".utf8))
+      #expect(response.metadata?.reason.hasSuffix("; \(words)") == true)
+    }
+  }
+
   @Test func `what the store could not take is not called stored`() async throws {
     // Only at its end it is known how long it is.
     let sandbox = try FaceSandbox(capacity: 300_000, transport: UnknownLength(bytes: 500_000))
