@@ -54,13 +54,25 @@ public struct ClientError: Error, Sendable, Hashable, CustomStringConvertible {
     case .notStored(.method(let method)):
       "\(url): \(method) is not answered offline; send it when there is a network"
     case .notStored(let reason):
-      "\(url): cannot be answered offline, because \(reason); fetch it once while there is a network"
+      "\(url): cannot be answered offline, because \(reason); \(Self.remedy(for: reason))"
     case .transport(let error): error.description
     case .store(let error): "\(url): the stored body cannot be read (\(error)); fetch it again"
     case .coding(let error): "\(url): the body cannot be decoded (\(error)); fetch it again"
     case .tooManyRedirects(let maximum):
       "\(url): there are more than \(maximum) redirects; check for a loop, or allow more"
     case .tooLarge(let limit): "\(url): the body is longer than \(limit) bytes; read it in pieces"
+    }
+  }
+
+  /// Returns what to do if the store has no answer. To fetch it once does not help against what holds
+  /// for each request.
+  private static func remedy(for reason: ForwardReason) -> String {
+    switch reason {
+    case .mustValidate(.noCache), .mustValidate(.requestNoCache), .policy, .requestNoStore,
+      .requestBody, .condition:
+      "allow the network"
+    case .refused: "change that rule, or allow the network"
+    default: "fetch it once while there is a network"
     }
   }
 }

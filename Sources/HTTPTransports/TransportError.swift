@@ -45,6 +45,8 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
     public static let protocolViolation = Code(rawValue: "protocolViolation")
     /// A redirect leads from `https` to `http`, which is not allowed; the detail has its target.
     public static let insecureRedirect = Code(rawValue: "insecureRedirect")
+    /// A redirect leads to a URL that cannot be fetched, such as `file:`; the detail has its target.
+    public static let unusableRedirect = Code(rawValue: "unusableRedirect")
     /// The caller cancelled the transfer, or the transport was released.
     public static let cancelled = Code(rawValue: "cancelled")
     /// The credential provider cancelled the request when the server asked for a credential.
@@ -148,6 +150,8 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
         "the redirect leads from https to http, which anybody on the way can read and change",
         "request that URL itself, or allow such redirects"
       )
+    case .unusableRedirect:
+      ("the redirect cannot be followed", "report this to the operator of the server")
     case .cancelled: ("the transfer was cancelled", "")
     case .loginCancelled: ("the log-in was cancelled", "send the request again to log in")
     default: ("the transfer failed", "")

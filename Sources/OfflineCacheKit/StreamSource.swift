@@ -27,7 +27,7 @@ final class StreamSource: RequestBodySource {
   private func read() throws -> [UInt8]? {
     let stream = unsafe stream
     // Foundation traps if a closed stream is asked for its error.
-    if stream.streamStatus == .closed { throw URLError(.requestBodyStreamExhausted) }
+    if stream.streamStatus == .closed { throw StreamFault.readBefore }
     unsafe hasRead = true
     if stream.streamStatus == .notOpen { stream.open() }
     var bytes = [UInt8](repeating: 0, count: Self.pieceBytes)
@@ -39,7 +39,22 @@ final class StreamSource: RequestBodySource {
     if count > 0 { return Array(bytes[..<count]) }
     let failure = stream.streamStatus == .error ? stream.streamError : nil
     stream.close()
-    guard count == 0 else { throw failure ?? URLError(.requestBodyStreamExhausted) }
+    guard count == 0 else { throw failure ?? StreamFault.unreadable }
     return nil
+  }
+}
+
+/// A stream that cannot be read, for the text of the error.
+private enum StreamFault: Error, CustomStringConvertible {
+  /// It was read by another request, or closed.
+  case readBefore
+  /// It gives no reason.
+  case unreadable
+
+  var description: String {
+    switch self {
+    case .readBefore: "the stream was read before; each request needs a new one"
+    case .unreadable: "the stream cannot be read"
+    }
   }
 }

@@ -2,7 +2,7 @@ import CacheClient
 import CacheSystem
 import Foundation
 import HTTPSemantics
-public import HTTPTransports
+import HTTPTransports
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
@@ -128,11 +128,6 @@ extension URLError {
     parts.password = nil
     return parts.url
   }
-}
-
-extension TransportError.Code {
-  /// A redirect leads to a URL that cannot be fetched.
-  public static let unusableRedirect = TransportError.Code(rawValue: "unusableRedirect")
 }
 
 extension ClientError {

@@ -169,6 +169,18 @@ struct CachingClientTests {
     #expect(try await sandbox.client.data(for: request(), options: offline).bytes == [0x78])
   }
 
+  @Test func `what each answer must be asked for is not remedied by fetching it once`() {
+    for (reason, remedy): (ForwardReason, String) in [
+      (.mustValidate(.noCache), "allow the network"),
+      (.mustValidate(.requestNoCache), "allow the network"),
+      (.mustValidate(.stale(by: 9)), "fetch it once while there is a network"),
+      (.condition("If-Match"), "allow the network"),
+      (.refused, "change that rule, or allow the network"),
+    ] {
+      #expect(ClientError(.notStored(reason), url: "x").description.hasSuffix("; \(remedy)"))
+    }
+  }
+
   @Test(
     "a server that was reached and refused, or a set-up of no use, is an error, whatever is stored",
     arguments: [

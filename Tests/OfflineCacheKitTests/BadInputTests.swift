@@ -134,7 +134,9 @@ struct BadInputTests {
       try await sandbox.cache.data(for: sandbox.request())
     }
     #expect(error?.code == .redirectToNonExistentLocation)
-    #expect(error?.localizedDescription.contains("the redirect leads to") == true)
+    let text = error?.localizedDescription ?? ""
+    #expect(text.contains("the redirect cannot be followed (the redirect leads to"), "\(text)")
+    #expect(text.hasSuffix("; report this to the operator of the server"))
   }
 
   @Test func `a redirect without a place is an answer`() async throws {
