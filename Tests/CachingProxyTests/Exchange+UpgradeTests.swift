@@ -95,6 +95,19 @@ import Testing
     }
   }
 
+  @Test(arguments: ["unnamed", "empty"])
+  func `gets 502 if the server does not name the protocol of its 101`(name: String) async throws {
+    let recorder = Recorder()
+    try await withOrigin([recorder], { $0.tunnelLimit = 1 }) { port, _ in
+      for _ in 0..<2 {
+        let answer = try await exchange(port, request(port, name), untilClosed: true)
+        #expect(answer.status == 502)
+      }
+      let records = try await recorder.records(count: 2)
+      #expect(records.allSatisfy { $0.source == .proxy })
+    }
+  }
+
   @Test func `gets a 304 without a length that the origin has not told`() async throws {
     let head = try await withOrigin { port, _ in
       try await onThread { [text = request(port, "unchanged")] in

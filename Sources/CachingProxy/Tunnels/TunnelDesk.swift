@@ -113,7 +113,7 @@ final class TunnelDesk: Sendable {
         host: url.host, port: UInt16(clamping: url.port), via: core.identity.via,
         allows: { [rules] in isReverse || rules.allows($0, $1) })
       do throws(TransportError) {
-        return answer(try await transport.upgrade(request, to: target))
+        return try answer(try await transport.upgrade(request, to: target), url)
       } catch {
         leave()
         throw rules.refusal(error)
@@ -123,7 +123,9 @@ final class TunnelDesk: Sendable {
     }
   }
 
-  private func answer(_ answer: UpgradeAnswer) -> ProxyAnswer? {
+  private func answer(
+    _ answer: UpgradeAnswer, _ url: NormalizedURL
+  ) throws(TransportError) -> ProxyAnswer? {
     switch answer {
     case .ignored:
       leave()
@@ -134,7 +136,12 @@ final class TunnelDesk: Sendable {
         head: head, body: .bytes(body), source: .network, cacheStatus: TunnelAnswer.bypass,
         reason: "asked for another protocol")
     case .switched(let head, let server, let first):
-      let name = head.fields.first(named: "Upgrade")?.text ?? ""
+      // RFC 9110, section 7.8. libmicrohttpd would send such a 101 and then end the connection.
+      guard let name = head.fields.first(named: "Upgrade")?.text, !name.isEmpty else {
+        server.close(isBroken: true)
+        throw TransportError(
+          .protocolViolation, url: url.string, detail: "a switch to a protocol without a name")
+      }
       let switched = SwitchedServer(
         server, first: first, idle: idle, add: { [self] in add($0) },
         leave: { [self] in leave() })

@@ -37,8 +37,11 @@ struct LoopbackTunnels: TunnelTransport {
     if name.text == "ignored" { return .ignored }
     if name.text == "unchanged" { return .answered(HTTPResponseHead(status: 304), body: []) }
     beforeSwitch()
+    var fields: HTTPFields = [name, HTTPField("X", "y")]
+    if name.text == "unnamed" { fields.removeAll(named: "Upgrade") }
+    if name.text == "empty" { fields.replace(with: HTTPField("Upgrade", "")) }
     return .switched(
-      HTTPResponseHead(status: 101, fields: [name, HTTPField("X", "y")]),
+      HTTPResponseHead(status: 101, fields: fields),
       server: try await connect(to: target), first: Array("first ".utf8))
   }
 }
