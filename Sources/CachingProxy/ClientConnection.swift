@@ -68,7 +68,7 @@ struct ClientConnection: @unchecked Sendable {
   func sendWithoutDelay() { SocketEnd.sendWithoutDelay(socket) }
 
   /// Makes the server notice the end of the client's data, if that arrived together with the bytes
-  /// that were just read.
+  /// that were just read; from any thread.
   func noticeEnd() {
     // Safety: the pointer is valid as long as the request is.
     unsafe ocmhd_notice_end(pointer)

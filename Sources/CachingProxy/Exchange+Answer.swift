@@ -230,13 +230,16 @@ extension Exchange {
     if isTunnel { core.tunnelEnded(record) } else { core.finish(record) }
   }
 
-  /// Ends the exchange if its client has left while it waits for the answer.
+  /// Ends the exchange if its client has left while it sends its request, or waits for the answer.
   ///
   /// A client that has only finished sending still waits, and differs from one that has left only when
   /// something is sent to it: then the system of one that has left reports an error. So it gets a `100`,
   /// which clients skip (RFC 9110, section 15.2.1).
   func noticeLeaving() {
     let isGone = state.withLock { state in
+      // No call follows bytes that have no part of the body, such as the length of a chunk, so their end
+      // is not noticed in `proceed`. A suspended connection is read from when it is resumed.
+      if !state.isEnded, !state.isSuspended, state.isReceiving { connection.noticeEnd() }
       guard state.isSuspended, case .waiting = state.phase, state.answer == nil else {
         return false
       }

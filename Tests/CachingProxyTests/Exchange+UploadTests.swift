@@ -39,6 +39,28 @@ import Testing
     #expect(reading.field("Connection") == "close" && reading.end == .closed)
   }
 
+  @Test(arguments: ["5", "5\r\n"])
+  func `breaks off if the client leaves within the frame of a chunk`(last: String) async throws {
+    let (broken, breaks) = AsyncStream.makeStream(of: Bool.self)
+    let backend = ScriptedBackend(answering: { _, body, _ in
+      breaks.yield(await body.bytes() == nil)
+      return .text("never sent")
+    })
+    let reading = try await withServer(backend) { port, _ in
+      let reading = try await onThread {
+        let client = try RawClient(port: port)
+        client.send("POST / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n")
+        client.send("Transfer-Encoding: chunked\r\n\r\n")
+        _ = client.read(until: "\r\n\r\n")
+        client.sendLast(last)
+        return client.read()
+      }
+      #expect(await broken.first { _ in true } == true)
+      return reading
+    }
+    #expect(reading == RawClient.Reading(bytes: [], end: .closed))
+  }
+
   @Test func `may be empty`() async throws {
     let backend = ScriptedBackend(answering: { _, body, _ in
       if case .bytes(let bytes) = body { return .text("\(bytes.count)") }

@@ -114,6 +114,21 @@ final class RawClient: Sendable {
     while unsafe poll(&item, 1, 50) == 0, send([byte]) {}
   }
 
+  /// Sends bytes that come together with the end, on systems that can do that.
+  func sendLast(_ text: String) {
+    let bytes = Array(text.utf8)
+    #if os(Linux)
+      let flags = noSignal | Int32(MSG_MORE)
+    #else
+      let flags = noSignal
+    #endif
+    // Safety: the whole array is read.
+    _ = unsafe bytes.withUnsafeBytes { buffer in
+      unsafe sendBytes(descriptor, buffer.baseAddress, buffer.count, flags)
+    }
+    finishSending()
+  }
+
   /// Tells the server that nothing more comes.
   func finishSending() { shutdown(descriptor, Int32(SHUT_WR)) }
 
