@@ -19,6 +19,21 @@ import ToolTesting
     #expect(result.errors.contains("; "))
   }
 
+  @Test(arguments: [
+    ("\u{1} b", "rename a file; go into the folder and name it '.'"),
+    ("a \u{1}", "go into the folder and name it '.'"),
+    ("--report \u{1} a b", "choose another one"),
+  ])
+  func `a path that is not UTF-8 is refused with a remedy for it`(line: String, remedy: String)
+    throws
+  {
+    let tool = ToolRun()
+    let words = line.split(separator: " ").map { word in word.utf8.map { $0 == 1 ? 0xFF : $0 } }
+    let result = try tool.run(program: try tool.migrateWords([]) + words)
+    #expect(result.status == 16)
+    #expect(result.errors == "cachemigrate: the path \\xff is not UTF-8; \(remedy)\n")
+  }
+
   @Test func `the argument that is missing is named`() throws {
     let tool = ToolRun()
     #expect(try tool.migrate([]).errors.hasPrefix("cachemigrate: <source> is missing; "))

@@ -16,19 +16,21 @@ struct MigrationRequest: Sendable {
   /// - Throws: `UsageError` for options that exclude each other.
   init(_ invocation: Invocation) throws(UsageError) {
     let declared = Declarations.self
-    func path(_ argument: Argument) throws(UsageError) -> String {
+    func path(_ argument: Argument, _ remedy: String) throws(UsageError) -> String {
       guard let text = argument.text else {
-        throw invocation.usageError(
-          "the path \(argument) is not UTF-8", remedy: "go into the folder and name it '.'")
+        throw invocation.usageError("the path \(argument) is not UTF-8", remedy: remedy)
       }
       return text
     }
+    let enter = "go into the folder and name it '.'"
     let remedy = "leave one of them out"
     try invocation.exclude(declared.keepExpired, declared.dropExpired, remedy: remedy)
     try invocation.exclude(declared.dryRun, declared.resume, remedy: remedy)
-    source = try path(invocation.value(of: declared.source))
-    destination = try path(invocation.value(of: declared.destination))
-    report = try invocation[declared.report].map(path)
+    source = try path(invocation.value(of: declared.source), "rename a file; \(enter)")
+    destination = try path(invocation.value(of: declared.destination), enter)
+    report = try invocation[declared.report].map { argument throws(UsageError) in
+      try path(argument, "choose another one")
+    }
     if report == "-" {
       throw invocation.usageError(
         "--report needs a file, and '-' is none",
