@@ -318,8 +318,8 @@ let package = Package(
     tests(
       "HTTPAuthentication",
       [
-        "HTTPAuthentication", "HTTPTransports", "HTTPSemantics", "CacheFormat", "CacheSystem",
-        "ClientTesting", "SimulatedFiles",
+        "HTTPAuthentication", "HTTPTransports", "HTTPSemantics", "MessageDigests", "CacheFormat",
+        "CacheSystem", "ClientTesting", "SimulatedFiles",
       ]),
     tests(
       "HTTPDownloads",

@@ -3,6 +3,7 @@ import ClientTesting
 import HTTPCaching
 import HTTPSemantics
 import HTTPTransports
+import MessageDigests
 import Synchronization
 import Testing
 
@@ -83,16 +84,6 @@ struct CachingClientCredentialsTests {
     #expect(answers.challenges.count == 6)
   }
 
-  @Test("a wrong password is sent once by Digest, too")
-  func wrongOnce() async throws {
-    let sandbox = try sandbox(
-      GuardedOrigin(.digest(.sha256, isSession: false)),
-      ScriptedProvider(.use(Self.wrong), .goOnWithout))
-    #expect(try await fetch(sandbox, request()).status == 401)
-    let sent = sandbox.transport.requests.filter { $0.fields.contains("Authorization") }
-    #expect(sent.count == 1 && sandbox.transport.requests.count == 2)
-  }
-
   @Test("a password that is sent unasked, as in a URL, goes by Digest once a server wants that")
   func unasked() async throws {
     let origin = GuardedOrigin(.digest(.sha256, isSession: false))
@@ -142,35 +133,6 @@ struct CachingClientCredentialsTests {
     #expect(answers.challenges.count == 2)
   }
 
-  @Test("a nonce that is too old is replaced without asking anybody", arguments: [true, false])
-  func stale(isTold: Bool) async throws {
-    let origin = GuardedOrigin(.digest(.sha256, isSession: false), usesPerNonce: isTold ? 2 : .max)
-    let answers = ScriptedProvider(.use(Self.right))
-    let sandbox = try sandbox(origin, answers)
-    for number in 0..<7 {
-      #expect(try await fetch(sandbox, request("/\(number)")) == (200, "secret"))
-      if !isTold { origin.renewNonce() }
-    }
-    #expect(answers.challenges.count == 1)
-  }
-
-  @Test("a password is not given up for nonces that are good for one request each")
-  func oneTimeNonces() async throws {
-    let origin = GuardedOrigin(.digest(.sha256, isSession: false), hasOneTimeNonces: true)
-    let answers = ScriptedProvider(.use(Self.right))
-    let waves = Waves()
-    let transport = ScriptedTransport { request in
-      var answer = origin.answer(request)
-      answer.gates[1] = waves.gate()
-      return .success(answer)
-    }
-    let sandbox = try ClientSandbox(transport, ClientOptions(credentials: answers.provider))
-    for round in 0..<5 {
-      try await expectAll(20, below: "/\(round)/", of: sandbox)
-    }
-    #expect(answers.challenges.count == 1)
-  }
-
   @Test("a caller that is cancelled does not wait for the user's answer")
   func cancelledQuestion() async throws {
     let (asked, isAsked) = AsyncStream.makeStream(of: Void.self)
@@ -195,45 +157,6 @@ struct CachingClientCredentialsTests {
       }
     }
     answer.open()
-  }
-
-  @Test("a password is not given up for a nonce that another request has used")
-  func usedNonce() async throws {
-    let origin = GuardedOrigin(.digest(.sha256, isSession: false), hasOneTimeNonces: true)
-    let answers = ScriptedProvider(.use(Self.right))
-    let sent = Lock(0)
-    let gate = Gate()
-    let transport = ScriptedTransport { request in
-      guard request.fields.contains("Authorization") else {
-        return .success(origin.answer(request))
-      }
-      let number = sent.withLock { sent in
-        sent += 1
-        return sent
-      }
-      if number == 2 { gate.open() }
-      guard number == 1 else { return .success(origin.answer(request)) }
-      // The second request uses the nonce of the first one, and comes before it.
-      var stranger = request
-      stranger.fields.removeAll(named: "Authorization")
-      var answer = origin.answer(stranger)
-      answer.headGate = gate
-      return .success(answer)
-    }
-    let sandbox = try ClientSandbox(transport, ClientOptions(credentials: answers.provider))
-    async let first = fetch(sandbox, request("/1")).status
-    async let second = fetch(sandbox, request("/2")).status
-    #expect(try await [first, second] == [200, 200])
-    #expect(answers.challenges.count == 1)
-  }
-
-  @Test("a server that finds every nonce too old is left after a few requests")
-  func alwaysStale() async throws {
-    let origin = GuardedOrigin(.digest(.md5, isSession: false), usesPerNonce: 0)
-    let answers = ScriptedProvider(.use(Self.right))
-    let sandbox = try sandbox(origin, answers)
-    #expect(try await fetch(sandbox, request()).status == 401)
-    #expect(sandbox.transport.requests.count <= 13)
   }
 
   @Test("many that are asked at once wait for one answer")
@@ -308,42 +231,6 @@ struct CachingClientCredentialsTests {
     #expect(try await fetch(sandbox, request("/here"), options) == (200, "clean"))
   }
 
-  @Test("a password that went by Digest does not go by Basic because somebody says so")
-  func downgrade() async throws {
-    let origin = GuardedOrigin(.digest(.sha256, isSession: false))
-    let answers = ScriptedProvider(.use(Self.right), .goOnWithout)
-    let sandbox = try sandbox(origin, answers)
-    #expect(try await fetch(sandbox, request("/a")).status == 200)
-    sandbox.transport.answer(
-      .init("", status: 401, fields: [HTTPField("WWW-Authenticate", "Basic realm=r")]))
-    #expect(try await fetch(sandbox, request("/b")).status == 401)
-    let sent = sandbox.transport.requests.compactMap {
-      $0.fields.first(named: "Authorization")?.text
-    }
-    #expect(!sent.isEmpty && sent.allSatisfy { $0.hasPrefix("Digest ") })
-    #expect(answers.challenges.last?.scheme == .basic)
-    // Nobody has refused it there.
-    #expect(answers.challenges.last?.failures == 0)
-    #expect(answers.challenges.last?.refused == nil)
-  }
-
-  @Test("it goes by Basic where whoever is asked says so, and by Digest where that is wanted")
-  func basicBesideDigest() async throws {
-    let digest = GuardedOrigin(.digest(.sha256, isSession: false))
-    let basic = GuardedOrigin(.basic)
-    let answers = ScriptedProvider(.use(Self.right))
-    let sandbox = try ClientSandbox(
-      ScriptedTransport {
-        .success($0.url.target == "/b" ? basic.answer($0) : digest.answer($0))
-      }, ClientOptions(credentials: answers.provider))
-    for target in ["/a", "/b", "/a", "/b"] {
-      let options = FetchOptions(policy: .reload)
-      #expect(try await fetch(sandbox, request(target), options).status == 200, "\(target)")
-    }
-    #expect(answers.challenges.map(\.scheme) == [.digest, .basic, .basic])
-    #expect(answers.challenges.allSatisfy { $0.failures == 0 })
-  }
-
   @Test("a stale answer is validated in the background with the credential that it is for")
   func background() async throws {
     let credential = Credential.password(
@@ -409,35 +296,6 @@ struct CachingClientCredentialsTests {
     #expect(sandbox.transport.requests.map(\.fields).allSatisfy { $0.contains("Authorization") })
   }
 
-  @Test("bytes are sent again with credentials; a stream is not, and the 401 is the answer")
-  func bodies() async throws {
-    let sandbox = try sandbox(GuardedOrigin(.basic), ScriptedProvider(.use(Self.right)))
-    let post = request("/a", method: "POST")
-    #expect(
-      try await fetch(
-        sandbox, post, body: .stream(length: 3, ScriptedSource([Array("abc".utf8)]))
-      ).status == 401)
-    #expect(try await fetch(sandbox, post, body: .bytes(Array("abc".utf8))).status == 200)
-    #expect(sandbox.transport.uploads.last == Array("abc".utf8))
-    // What is known is sent at once, so now a stream gets through, too.
-    #expect(
-      try await fetch(
-        sandbox, post, body: .stream(length: 3, ScriptedSource([Array("abc".utf8)]))
-      ).status == 200)
-  }
-
-  @Test(
-    "what cannot be sent is not sent",
-    arguments: [
-      Credential.password(user: "a:b", password: "c"), .token("a\r\nX: y"), .token(""), .token("ü"),
-    ])
-  func unsendable(credential: Credential) async throws {
-    let kind: Guard = credential.bearer == nil && credential.basic == nil ? .bearer : .basic
-    let sandbox = try sandbox(GuardedOrigin(kind), ScriptedProvider(.use(credential)))
-    #expect(try await fetch(sandbox, request()).status == 401)
-    #expect(!sandbox.transport.requests.contains { $0.fields.contains("Authorization") })
-  }
-
   @Test("a log-in that is cancelled is an error, and nothing that is stored stands in for it")
   func cancelled() async throws {
     let questions = Mutex(0)
@@ -463,25 +321,5 @@ struct CachingClientCredentialsTests {
     }
     #expect(error?.code == .loginCancelled)
     #expect(questions.withLock { $0 } == 3)
-  }
-}
-
-/// Lets the ends of many answers come at once.
-private final class Waves: Sendable {
-  private let next = Mutex<Gate?>(nil)
-
-  /// Returns a gate that opens in 2 ms at most.
-  func gate() -> Gate {
-    next.withLock { next in
-      if let next { return next }
-      let gate = Gate()
-      next = gate
-      Task {
-        try await Task.sleep(for: .milliseconds(2))
-        self.next.withLock { $0 = nil }
-        gate.open()
-      }
-      return gate
-    }
   }
 }

@@ -4,6 +4,7 @@ import ClientTesting
 import Foundation
 import HTTPSemantics
 import HTTPTransports
+import MessageDigests
 import Testing
 
 @testable import CacheClient

@@ -1,19 +1,17 @@
 import CacheFormat
-import ClientTesting
-import HTTPSemantics
+package import HTTPSemantics
+package import MessageDigests
 import Synchronization
 
-@testable import HTTPAuthentication
-
 /// What a guarded server lets in.
-enum Guard: Sendable {
+package enum Guard: Sendable {
   case basic
-  case digest(DigestTerms.Function, isSession: Bool)
+  case digest(DigestAlgorithm, isSession: Bool)
   case bearer
 }
 
 /// Checks credentials as a server does; each nonce is good for a number of requests.
-final class GuardedOrigin: Sendable {
+package final class GuardedOrigin: Sendable {
   private struct State {
     var nonce = 1
     var uses: UInt32 = 0
@@ -22,8 +20,8 @@ final class GuardedOrigin: Sendable {
     var admitted: [String] = []
   }
 
-  static let user = "Jäsøn \"Doe\""
-  static let password = "pass:wörd"
+  package static let user = "Jäsøn \"Doe\""
+  package static let password = "pass:wörd"
 
   private let kind: Guard
   private let usesPerNonce: UInt32
@@ -32,21 +30,21 @@ final class GuardedOrigin: Sendable {
 
   /// - Parameter hasOneTimeNonces: Whether each refusal has a nonce of its own, which is good for one
   ///   request. The server does not say that one is too old.
-  init(_ kind: Guard, usesPerNonce: UInt32 = .max, hasOneTimeNonces: Bool = false) {
+  package init(_ kind: Guard, usesPerNonce: UInt32 = .max, hasOneTimeNonces: Bool = false) {
     self.kind = kind
     self.hasOneTimeNonces = hasOneTimeNonces
     self.usesPerNonce = usesPerNonce
   }
 
   /// The `nc` of the requests that were let in.
-  var counts: [String] { state.withLock { $0.admitted } }
+  package var counts: [String] { state.withLock { $0.admitted } }
 
   /// Starts a new nonce, without a word.
-  func renewNonce() {
+  package func renewNonce() {
     state.withLock { ($0.nonce, $0.uses) = ($0.nonce + 1, 0) }
   }
 
-  func answer(_ request: HTTPRequest) -> ScriptedTransport.Answer {
+  package func answer(_ request: HTTPRequest) -> ScriptedTransport.Answer {
     let sent = request.fields.first(named: "Authorization")?.text ?? ""
     switch kind {
     case .basic:
@@ -61,12 +59,12 @@ final class GuardedOrigin: Sendable {
   }
 
   private func digest(
-    _ request: HTTPRequest, _ sent: String, _ function: DigestTerms.Function, _ isSession: Bool
+    _ request: HTTPRequest, _ sent: String, _ function: DigestAlgorithm, _ isSession: Bool
   ) -> ScriptedTransport.Answer {
     state.withLock { state in
       if hasOneTimeNonces { state.nonce += 1 }
       let nonce = "nonce\(state.nonce)"
-      let algorithm = function.rawValue + (isSession ? "-sess" : "")
+      let algorithm = function.rawValue.uppercased() + (isSession ? "-sess" : "")
       let demand =
         "Digest realm=\"r \\\"q\\\"\", qop=\"auth\", algorithm=\(algorithm), opaque=o, nonce="
       guard
@@ -76,11 +74,8 @@ final class GuardedOrigin: Sendable {
         state.unused.insert(nonce)
         return refusal(demand + nonce)
       }
-      let terms = DigestTerms(
-        Challenge.all(in: [HTTPField("WWW-Authenticate", demand + theirs)])[0])
-      let expected = terms?.response(
-        user: Self.user, password: Self.password, method: request.method.rawValue,
-        uri: request.url.target, count: UInt32(count, radix: 16) ?? 0,
+      let expected = Self.response(
+        to: request, function, isSession, nonce: theirs, count: count,
         clientNonce: got["cnonce"] ?? "")
       guard got["response"] == expected, got["opaque"] == "o", got["realm"] == "r \"q\"" else {
         return refusal(demand + nonce)
@@ -99,6 +94,20 @@ final class GuardedOrigin: Sendable {
       state.admitted.append(count)
       return welcome(request)
     }
+  }
+
+  /// Computes the value of `response` (RFC 7616, section 3.4.1).
+  private static func response(
+    to request: HTTPRequest, _ function: DigestAlgorithm, _ isSession: Bool, nonce: String,
+    count: String, clientNonce: String
+  ) -> String {
+    func hash(_ parts: String...) -> String {
+      MessageDigest.of(Array(parts.joined(separator: ":").utf8), function).hexadecimal
+    }
+    var key = hash(user, "r \"q\"", password)
+    if isSession { key = hash(key, nonce, clientNonce) }
+    let subject = hash(request.method.rawValue, request.url.target)
+    return hash(key, nonce, count, clientNonce, "auth", subject)
   }
 
   private func welcome(_ request: HTTPRequest) -> ScriptedTransport.Answer {
