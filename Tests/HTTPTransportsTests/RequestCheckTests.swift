@@ -1,5 +1,7 @@
 import HTTPSemantics
+import LoopbackOrigin
 import Testing
+import TransportTesting
 
 @testable import HTTPTransports
 
@@ -40,5 +42,26 @@ struct RequestCheckTests {
   func `a log-in of the connection is known by its scheme`(value: String, logsIn: Bool) {
     #expect(RequestCheck.logsConnectionIn([HTTPField("authorization", value)]) == logsIn)
     #expect(!RequestCheck.logsConnectionIn([]))
+  }
+
+  @Test func `HEAD and TRACE have no body, CONNECT is no exchange, a Host stands once`()
+    async throws
+  {
+    let origin = try LoopbackOrigin.echo()
+    let url = try origin.address().string
+    let two: HTTPFields = [HTTPField("Host", "a"), HTTPField("host", "a")]
+    let body = RequestBody.bytes([1])
+    let requests: [(String, RequestBody?, HTTPFields)] = [
+      ("HEAD", body, []), ("TRACE", body, []), ("CONNECT", nil, []), ("GET", nil, two),
+      ("PUT", .stream(length: 1 << 63, ScriptedSource.of([])), []),
+      ("PUT", nil, [HTTPField("Expect", "100-continue\r\nX: y")]),
+    ]
+    for (method, body, fields) in requests {
+      let error = await #expect(throws: TransportError.self) {
+        try await origin.send(body, method: method, fields: fields)
+      }
+      #expect(error == TransportError(.invalidRequest, url: url))
+    }
+    #expect(origin.requests.isEmpty)
   }
 }

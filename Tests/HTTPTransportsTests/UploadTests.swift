@@ -1,20 +1,10 @@
-import Glibc
+import CurlHTTP
 import HTTPSemantics
 import HTTPTransports
 import LoopbackOrigin
 import Synchronization
 import Testing
 import TransportTesting
-
-@testable import CurlHTTP
-
-/// Waits for the end of the task.
-private func untilCancelled() async {
-  let never = AsyncStream.makeStream(of: Void.self)
-  for await _ in never.stream {}
-  // The stream would end with its continuation.
-  never.continuation.finish()
-}
 
 struct UploadTests {
   private struct SourceError: Error {}
@@ -69,41 +59,19 @@ struct UploadTests {
     #expect(read == count)
   }
 
-  private func send(
-    _ origin: LoopbackOrigin, _ body: RequestBody?, by kind: TransportKind = .curl,
-    method: String = "POST", fields: HTTPFields = [], options: TransportOptions = patient
-  ) async throws -> (TransportResponse, [UInt8]) {
-    let response = try await kind.make().send(
-      HTTPRequest(method: HTTPMethod(rawValue: method), url: origin.address(), fields: fields),
-      body: body,
-      options: options
-    ) { _ in }
-    return (response, try await response.body.readAll())
-  }
-
-  /// Answers with the body that it got, read by the framing that the request states.
-  private func echo() throws -> LoopbackOrigin {
-    try LoopbackOrigin { request, connection in
-      let length = request.value(of: "Content-Length").flatMap { Int($0) }
-      let isChunked = request.value(of: "Transfer-Encoding") == "chunked"
-      guard length == nil || !isChunked else { return connection.close() }
-      let body = isChunked ? connection.readChunked() : connection.read(length ?? 0)
-      if let body { connection.answer(body) } else { connection.close() }
-    }
-  }
-
   private static let methods = [
     "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "M-SEARCH", "PROPFIND", "X!unknown",
   ]
 
   @Test(
-    "a body of known length arrives whole, with any method and size",
     arguments: methods.map { ($0, TransportKind.curl) } + methods.map { ($0, .urlSession) }
       + [("GET", .curl)], [0, 1, 16_384, 300_000])
-  func bytes(method: (String, TransportKind), count: Int) async throws {
-    let origin = try echo()
+  func `a body of known length arrives whole, with any method and size`(
+    method: (String, TransportKind), count: Int
+  ) async throws {
+    let origin = try LoopbackOrigin.echo()
     let body = Array(Self.pattern.prefix(count))
-    let (_, answer) = try await send(origin, .bytes(body), by: method.1, method: method.0)
+    let (_, answer) = try await origin.send(.bytes(body), by: method.1, method: method.0)
     #expect(answer == body)
     let seen = try #require(origin.requests.first)
     #expect(seen.method == method.0)
@@ -113,21 +81,22 @@ struct UploadTests {
   }
 
   @Test(
-    "a streamed body arrives whole, with its length or chunked",
     arguments: [nil, 200_003] as [UInt64?],
     [
       ("PUT", TransportKind.curl), ("DELETE", .curl), ("GET", .curl), ("PUT", .urlSession),
       ("DELETE", .urlSession),
     ])
-  func stream(length: UInt64?, method: (String, TransportKind)) async throws {
-    let origin = try echo()
+  func `a streamed body arrives whole, with its length or chunked`(
+    length: UInt64?, method: (String, TransportKind)
+  ) async throws {
+    let origin = try LoopbackOrigin.echo()
     let pieces = [[1, 2, 3], [], Self.pattern.prefix(200_000), []].map { Array($0) }
     let source = ScriptedSource { index in
       await Task.yield()
       return index < pieces.count ? pieces[index] : nil
     }
-    let (_, answer) = try await send(
-      origin, .stream(length: length, source), by: method.1, method: method.0,
+    let (_, answer) = try await origin.send(
+      .stream(length: length, source), by: method.1, method: method.0,
       fields: [HTTPField("Content-Length", "7"), HTTPField("Transfer-Encoding", "gzip")])
     #expect(answer == pieces.flatMap { $0 })
     let seen = try #require(origin.requests.first)
@@ -138,17 +107,17 @@ struct UploadTests {
     #expect(seen.value(of: "Expect") == nil)
   }
 
-  @Test("an empty stream is an empty body", arguments: [nil, 0] as [UInt64?])
-  func emptyStream(length: UInt64?) async throws {
-    let origin = try echo()
+  @Test(arguments: [nil, 0] as [UInt64?])
+  func `an empty stream is an empty body`(length: UInt64?) async throws {
+    let origin = try LoopbackOrigin.echo()
     let source = ScriptedSource.of([])
-    let (_, answer) = try await send(origin, .stream(length: length, source))
+    let (_, answer) = try await origin.send(.stream(length: length, source))
     #expect(answer.isEmpty)
     #expect(source.asked == (length == nil ? 1 : 0))
   }
 
-  @Test("a source is asked at the pace of the network", .timeLimit(.minutes(5)))
-  func backPressure() async throws {
+  @Test(.timeLimit(.minutes(5)))
+  func `a source is asked at the pace of the network`() async throws {
     let mayRead = AsyncStream.makeStream(of: Void.self)
     let origin = try LoopbackOrigin { _, connection in
       // Nothing of the body is read before the client is known to have stopped asking.
@@ -179,10 +148,10 @@ struct UploadTests {
     #expect(source.asked == 65)
   }
 
-  @Test(
-    "a source that throws, or breaks its promise, never makes a whole request",
-    arguments: [nil, 5, 11] as [UInt64?])
-  func failingSource(length: UInt64?) async throws {
+  @Test(arguments: [nil, 5, 11] as [UInt64?])
+  func `a source that throws, or breaks its promise, never makes a whole request`(length: UInt64?)
+    async throws
+  {
     let bodies = Mutex<[[UInt8]?]>([])
     let origin = try LoopbackOrigin { request, connection in
       let length = request.value(of: "Content-Length").flatMap { Int($0) }
@@ -198,109 +167,17 @@ struct UploadTests {
     }
     let url = try origin.address()
     let error = await #expect(throws: TransportError.self) {
-      try await send(origin, .stream(length: length, source))
+      try await origin.send(.stream(length: length, source))
     }
     #expect(error == TransportError(.requestBodyFailed, url: url.string))
     await origin.connectionEnd()
     #expect(bodies.withLock { $0 } == [nil])
   }
 
-  @Test("what the system has buffered and the server still takes is no silence")
-  func slowServer() async throws {
-    let origin = try LoopbackOrigin { request, connection in
-      connection.receivesLittle()
-      var left = Int(request.value(of: "Content-Length") ?? "") ?? 0
-      while left > 0, !connection.isOver {
-        // The time that the transport measures has to pass: the upload takes longer than it may be
-        // silent, and nothing but time tells both from each other.
-        usleep(50_000)
-        left -= connection.read(min(left, 64 * 1024)).count
-      }
-      connection.answer("taken")
-    }
-    let options = TransportOptions(idleTimeout: .seconds(1))
-    let bytes = [UInt8](repeating: 1, count: 4 << 20)
-    let (_, answer) = try await send(origin, .bytes(bytes), options: options)
-    #expect(answer == Array("taken".utf8))
-  }
-
   @Test(
-    "an error ends an upload that never ends by itself", .timeLimit(.minutes(5)),
-    arguments: ["", "Connection: close\r\n"], [true, false])
-  func earlyError(fields: String, isSlow: Bool) async throws {
-    let isLetGo = AsyncStream.makeStream(of: Void.self)
-    let origin = try LoopbackOrigin { _, connection in
-      // By then the source has been asked for what comes after the mark.
-      _ = connection.read(through: "mark")
-      connection.send("HTTP/1.1 413 Too Large\r\nContent-Length: 9\r\n\(fields)\r\ntoo ")
-      // The rest of the answer comes when the client has let go of its source.
-      if isSlow { connection.wait(for: isLetGo.stream) }
-      connection.send("large")
-      connection.waitForClose()
-    }
-    let source = ScriptedSource { index in
-      if index == 19 { return Array("mark".utf8) }
-      if isSlow, index == 20 {
-        await untilCancelled()
-        isLetGo.continuation.finish()
-      }
-      return [UInt8](repeating: 1, count: 10_000)
-    }
-    let (response, answer) = try await send(origin, .stream(length: nil, source))
-    #expect(response.head.status == 413)
-    #expect(answer == Array("too large".utf8))
-    await origin.connectionEnd()
-  }
-
-  @Test("an answer that comes first does not cut the upload", .timeLimit(.minutes(5)))
-  func earlyAnswer() async throws {
-    let received = Mutex<[UInt8]?>(nil)
-    let hasHead = AsyncStream.makeStream(of: Void.self)
-    let origin = try LoopbackOrigin { _, connection in
-      connection.answer("fine")
-      let body = connection.readChunked()
-      received.withLock { $0 = body }
-    }
-    let source = ScriptedSource { index in
-      if index == 0 { for await _ in hasHead.stream {} }
-      return index < 3 ? [UInt8(index)] : nil
-    }
-    let response = try await makeTransport().send(
-      HTTPRequest(method: HTTPMethod(rawValue: "POST"), url: origin.address()),
-      body: .stream(length: nil, source), options: patient
-    ) { _ in }
-    #expect(response.head.status == 200)
-    #expect(try await response.body.next() == Array("fine".utf8))
-    hasHead.continuation.finish()
-    #expect(try await response.body.next() == nil)
-    // The connection is kept: its script has ended when another request on it is answered.
-    while received.withLock({ $0 }) == nil { await Task.yield() }
-    #expect(received.withLock { $0 } == [0, 1, 2])
-  }
-
-  @Test(
-    "a server that answers and closes ends an upload that waits for its source",
-    .timeLimit(.minutes(5)), arguments: ["Connection: close\r\nContent-Length: 4", "X: y"])
-  func answerAndClose(fields: String) async throws {
-    let origin = try LoopbackOrigin { _, connection in
-      _ = connection.read(through: "1\r\n\u{1}\r\n")
-      connection.send("HTTP/1.1 200 OK\r\n\(fields)\r\n\r\nfine")
-      connection.close()
-    }
-    let source = ScriptedSource { index in
-      guard index > 0 else { return [1] }
-      await untilCancelled()
-      return nil
-    }
-    let (response, answer) = try await send(origin, .stream(length: nil, source))
-    #expect(response.head.status == 200)
-    #expect(answer == Array("fine".utf8))
-  }
-
-  @Test(
-    "cancelling ends an upload whose source waits", .timeLimit(.minutes(5)),
+    .timeLimit(.minutes(5)),
     arguments: TransportKind.allCases)
-  func cancelled(kind: TransportKind) async throws {
+  func `cancelling ends an upload whose source waits`(kind: TransportKind) async throws {
     let isAsked = AsyncStream.makeStream(of: Void.self)
     let isCancelled = AsyncStream.makeStream(of: Void.self)
     let origin = try LoopbackOrigin { _, connection in connection.waitForClose() }
@@ -327,10 +204,10 @@ struct UploadTests {
   }
 
   @Test(
-    "the idle timeout does not run while the source is slow", .timeLimit(.minutes(5)),
+    .timeLimit(.minutes(5)),
     arguments: TransportKind.allCases)
-  func slowSource(kind: TransportKind) async throws {
-    let origin = try echo()
+  func `the idle timeout does not run while the source is slow`(kind: TransportKind) async throws {
+    let origin = try LoopbackOrigin.echo()
     let silent = try LoopbackOrigin { _, connection in connection.waitForClose() }
     let transport = try kind.make()
     // URLSession on Linux does not tell of a connection, so both times count for it.
@@ -347,134 +224,5 @@ struct UploadTests {
       body: .stream(length: nil, source), options: options
     ) { _ in }
     #expect(try await response.body.readAll() == [0, 1, 2])
-  }
-
-  @Test(
-    "the idle timeout does not run while the source is slow, if the answer came first",
-    .timeLimit(.minutes(5)))
-  func slowSourceAfterAnswer() async throws {
-    let origin = try LoopbackOrigin { _, connection in
-      connection.answer("fine")
-      if connection.readChunked() != [0, 1, 2] { connection.close() }
-    }
-    let silent = try LoopbackOrigin { _, connection in connection.waitForClose() }
-    let transport = try makeTransport()
-    let options = TransportOptions(idleTimeout: .seconds(1))
-    let silentURL = try silent.address()
-    let isReceived = AsyncStream.makeStream(of: Void.self)
-    let source = ScriptedSource { index in
-      guard index == 1 else { return index < 3 ? [UInt8(index)] : nil }
-      for await _ in isReceived.stream {}
-      // Waits for longer than the timeout, which this one on the same loop shows.
-      #expect(await transport.failure(silentURL, options: options)?.code == .timeout)
-      return [1]
-    }
-    let response = try await transport.send(
-      HTTPRequest(method: HTTPMethod(rawValue: "POST"), url: origin.address()),
-      body: .stream(length: nil, source), options: options
-    ) { _ in }
-    #expect(try await response.body.next() == Array("fine".utf8))
-    isReceived.continuation.finish()
-    #expect(try await response.body.next() == nil)
-  }
-
-  @Test(
-    "the idle timeout runs after an error that has ended the upload", .timeLimit(.minutes(1)),
-    arguments: ["1.1", "1.0"])
-  func stalledError(version: String) async throws {
-    let origin = try LoopbackOrigin { _, connection in
-      _ = connection.read(through: "mark")
-      connection.send(
-        "HTTP/\(version) 413 Too Large\r\nConnection: close\r\nContent-Length: 100\r\n\r\ntoo")
-      connection.waitForClose()
-    }
-    let source = ScriptedSource { index in
-      if index == 1 { await untilCancelled() }
-      return Array("mark".utf8)
-    }
-    let url = try origin.address()
-    let response = try await makeTransport().send(
-      HTTPRequest(method: HTTPMethod(rawValue: "POST"), url: url),
-      body: .stream(length: nil, source), options: TransportOptions(idleTimeout: .seconds(1))
-    ) { _ in }
-    #expect(response.head.status == 413)
-    #expect(try await response.body.next() == Array("too".utf8))
-    let error = await #expect(throws: TransportError.self) { try await response.body.next() }
-    #expect(error == TransportError(.timeout, url: url.string))
-  }
-
-  @Test("a server that does not read runs into the idle timeout", .timeLimit(.minutes(5)))
-  func stuckServer() async throws {
-    let isOver = AsyncStream.makeStream(of: Void.self)
-    let origin = try LoopbackOrigin { _, connection in connection.wait(for: isOver.stream) }
-    defer { isOver.continuation.finish() }
-    let url = try origin.address()
-    let source = ScriptedSource { _ in [UInt8](repeating: 0, count: 1 << 20) }
-    let error = await #expect(throws: TransportError.self) {
-      try await send(
-        origin, .stream(length: nil, source),
-        options: TransportOptions(idleTimeout: .milliseconds(80)))
-    }
-    #expect(error == TransportError(.timeout, url: url.string))
-  }
-
-  @Test("a body waits for the server's consent when the caller asks for it")
-  func consent() async throws {
-    let source = ScriptedSource.of([Array("abc".utf8)])
-    let asked = Mutex<Int?>(nil)
-    let origin = try LoopbackOrigin { request, connection in
-      asked.withLock { $0 = source.asked }
-      connection.send("HTTP/1.1 100 Continue\r\n\r\n")
-      if let body = connection.readChunked() { connection.answer(body) }
-    }
-    let (_, answer) = try await send(
-      origin, .stream(length: nil, source), fields: [HTTPField("Expect", "100-continue")])
-    #expect(answer == Array("abc".utf8))
-    #expect(asked.withLock { $0 } == 0)
-    #expect(
-      origin.requests.first?.lines.filter { $0.hasPrefix("Expect") } == ["Expect: 100-continue"])
-  }
-
-  @Test("a refused expectation is an answer like any other, and is not sent again")
-  func refusedConsent() async throws {
-    let source = ScriptedSource.of([Array("abc".utf8)])
-    let origin = try LoopbackOrigin { _, connection in
-      connection.answer("no", status: "417 Expectation Failed")
-      connection.waitForClose()
-    }
-    let (response, answer) = try await send(
-      origin, .stream(length: nil, source), fields: [HTTPField("Expect", "100-continue")])
-    #expect(response.head.status == 417)
-    #expect(answer == Array("no".utf8))
-    #expect(source.asked == 0)
-    #expect(origin.requests.count == 1)
-  }
-
-  @Test("a server that knows no expectations gets the body after a while", .timeLimit(.minutes(5)))
-  func noConsent() async throws {
-    let origin = try echo()
-    let (_, answer) = try await send(
-      origin, .bytes(Array("abc".utf8)), fields: [HTTPField("Expect", "100-continue")])
-    #expect(answer == Array("abc".utf8))
-  }
-
-  @Test("HEAD and TRACE have no body, CONNECT is no exchange, a Host stands once")
-  func refused() async throws {
-    let origin = try echo()
-    let url = try origin.address().string
-    let two: HTTPFields = [HTTPField("Host", "a"), HTTPField("host", "a")]
-    let body = RequestBody.bytes([1])
-    let requests: [(String, RequestBody?, HTTPFields)] = [
-      ("HEAD", body, []), ("TRACE", body, []), ("CONNECT", nil, []), ("GET", nil, two),
-      ("PUT", .stream(length: 1 << 63, ScriptedSource.of([])), []),
-      ("PUT", nil, [HTTPField("Expect", "100-continue\r\nX: y")]),
-    ]
-    for (method, body, fields) in requests {
-      let error = await #expect(throws: TransportError.self) {
-        try await send(origin, body, method: method, fields: fields)
-      }
-      #expect(error == TransportError(.invalidRequest, url: url))
-    }
-    #expect(origin.requests.isEmpty)
   }
 }
