@@ -1,11 +1,21 @@
+import CacheFormat
 import CacheSystem
+import Foundation
+import SimulatedFiles
+import Synchronization
+import TestSupport
 import Testing
 
 @testable import CacheStore
 
 @Suite struct EvictorVolumeTests {
+  let sandbox = StoreSandbox()
   private let status = VolumeStatus(
     blockBytes: 4096, availableBytes: 1 << 30, availableFiles: 1 << 20)
+
+  private func body(_ count: Int, _ number: Int) -> [UInt8] {
+    TestBody.make(count, seed: UInt64(number))
+  }
 
   /// Returns the room after a query.
   private func queried() -> VolumeRoom {
@@ -43,5 +53,94 @@ import Testing
     room.expire()
     #expect(room.take(1, unsettled: 0, of: status, after: reasons) == (1 << 30) - 1)
     #expect(room.take(1, unsettled: 0) == nil)
+  }
+
+  @Test func `free space is left to others`() throws {
+    let files = FaultyFiles()
+    let store = try sandbox.open(
+      Options(
+        limits: Limits(freeBytes: 1 << 30), clock: SteppingClock(step: 1_000), fileSystem: files))
+    let (full, roomy): (UInt64, UInt64) = (1 << 20, 1 << 40)
+    files.faults.availableBytes = roomy
+    for number in 0..<10 { try store.put(body(100, number), for: ByteString("k\(number)")) }
+    #expect(store.statistics.entries == 10)
+    files.faults.availableBytes = full
+    // What is known of the volume is asked anew after some megabytes at the latest.
+    let large = body(17 << 20, 1)
+    #expect(throws: failure(.noSpace, sandbox.root)) {
+      for number in 0..<3 { try store.put(large, for: ByteString("large\(number)")) }
+    }
+    #expect(store.statistics.evictions >= 10)
+    files.faults.availableBytes = roomy
+    try store.put([1], for: "k")
+    #expect(store.lookUp("k").entry?.body == [1])
+  }
+
+  @Test(arguments: [UInt64(0), 1 << 20])
+  func `a body that is on the disk already does not count against the free bytes`(
+    free: UInt64
+  ) throws {
+    let files = FaultyFiles()
+    let store = try sandbox.open(Options(limits: Limits(freeBytes: free), fileSystem: files))
+    for number in 0..<10 { try store.put(body(1_000_000, number), for: ByteString("k\(number)")) }
+    let writer = try store.makeWriter(for: "long")
+    try writer.write(body(8 << 20, 1))
+    files.faults.availableBytes = 4 << 20
+    try writer.commit()
+    #expect(store.statistics.entries == 11 && store.statistics.evictions == 0)
+  }
+
+  @Test(arguments: [UInt64(0), 100_000])
+  func `nothing is evicted for a body that the volume cannot hold`(free: UInt64) throws {
+    let files = FaultyFiles()
+    let store = try sandbox.open(Options(limits: Limits(freeBytes: free), fileSystem: files))
+    for number in 0..<10 { try store.put(body(100, number), for: ByteString("k\(number)")) }
+    files.faults.availableBytes = 200_000
+    files.faults.set { $0.kind == .write ? SystemError(ENOSPC) : nil }
+    let error = #expect(throws: StoreError.self) { try store.put(body(17 << 20, 1), for: "k") }
+    #expect(error?.code == .noSpace)
+    #expect(throws: StoreError.self) { try store.checkBodyLength(17 << 20) }
+    files.faults.set(nil)
+    try store.checkBodyLength(100_000)
+    #expect(store.statistics.entries == 10 && store.statistics.evictions == 0)
+  }
+
+  @Test func `at a quota, which the volume does not tell, entries go for a new one`() throws {
+    let files = FaultyFiles()
+    let store = try sandbox.open(Options(fileSystem: files))
+    for number in 0..<20 { try store.put(body(40_000, number), for: ByteString("k\(number)")) }
+    let room = Atomic<Int>(0)
+    files.faults.set { call in
+      if call.kind == .removeFile { room.add(10, ordering: .relaxed) }
+      guard call.takesRoom else { return nil }
+      return room.subtract(1, ordering: .relaxed).newValue < 0 ? SystemError(EDQUOT) : nil
+    }
+    #expect(try store.remove("k0") == 1)
+    room.store(0, ordering: .relaxed)
+    #expect(try store.pin("k1"))
+    room.store(0, ordering: .relaxed)
+    try store.put(body(40_000, 20), for: "new")
+    files.faults.set(nil)
+    #expect(store.statistics.evictions > 0 && store.statistics.entries > 2)
+    #expect(store.lookUp("k1").entry?.body == body(40_000, 1))
+    #expect(store.lookUp("new").entry?.body == body(40_000, 20))
+  }
+
+  @Test func `a volume that cannot be asked is no crash`() async {
+    await #expect(processExitsWith: .success) {
+      let sandbox = StoreSandbox()
+      let files = FaultyFiles()
+      let store = try sandbox.open(Options(limits: Limits(freeBytes: 1), fileSystem: files))
+      files.faults.set { $0.kind == .volume ? .inputOutput : nil }
+      for number in 0..<3 {
+        // Refused or not: it must not trap.
+        do throws(StoreError) { try store.put([1, 2, 3], for: ByteString("k\(number)")) } catch {
+          #expect(error.code == .noSpace || error.code == .inputOutput)
+        }
+      }
+      files.faults.set(nil)
+      try store.put([1], for: "k")
+      #expect(store.lookUp("k").entry?.body == [1])
+    }
   }
 }

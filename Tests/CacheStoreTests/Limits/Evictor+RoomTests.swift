@@ -1,0 +1,74 @@
+import CacheFormat
+import CacheStore
+import TestSupport
+import Testing
+
+@Suite struct EvictorRoomTests {
+  let sandbox = StoreSandbox()
+
+  private func body(_ count: Int, _ number: Int) -> [UInt8] {
+    TestBody.make(count, seed: UInt64(number))
+  }
+
+  @Test func `replacing an entry needs room for the difference only`() throws {
+    let store = try sandbox.open(
+      Options(limits: Limits(bytes: 10 << 20), clock: SteppingClock(step: 1_000)))
+    try store.put(body(6_000_000, 1), for: "large")
+    for number in 0..<30 { try store.put(body(100_000, number), for: ByteString("k\(number)")) }
+    for version in 2..<6 { try store.put(body(6_000_000, version), for: "large") }
+    store.waitUntilIdle()
+    #expect(store.statistics.evictions == 0)
+    #expect(store.statistics.entries == 31)
+  }
+
+  @Test func `an equal body under another key needs no room for the body`() throws {
+    let store = try sandbox.open(
+      Options(limits: Limits(bytes: 10 << 20), clock: SteppingClock(step: 1_000)))
+    try store.put(body(9_000_000, 1), for: "a")
+    try store.put(body(9_000_000, 1), for: "b")
+    store.waitUntilIdle()
+    #expect(store.statistics.evictions == 0)
+    #expect(store.lookUp("a").entry?.body == body(9_000_000, 1))
+  }
+
+  @Test func `what is replaced is not evicted for its own successor`() throws {
+    let store = try sandbox.open(
+      Options(limits: Limits(bytes: 1 << 20), clock: SteppingClock(step: 1_000)))
+    for number in 0..<8 { try store.put(body(100_000, number), for: ByteString("k\(number)")) }
+    // The oldest is replaced by one for which another has to go.
+    try store.put(body(250_000, 9), for: "k0")
+    #expect(store.lookUp("k0").entry?.body == body(250_000, 9))
+    #expect(store.lookUp("k1").entry == nil)
+    #expect(store.lookUp("k3").entry?.body == body(100_000, 3))
+  }
+
+  @Test func `nothing is evicted for a body that has no room beside journal and pins`() throws {
+    var options = Options(limits: Limits(bytes: 16 << 20, pinnedBytes: 6 << 20))
+    options.settling = .within(seconds: 3_600)
+    let store = try Store(at: sandbox.root, options: options)
+    for number in 0..<10 { try store.put(body(100, number), for: ByteString("k\(number)")) }
+    // An eighth is set aside for the log.
+    #expect(throws: failure(.noSpace, sandbox.root)) { try store.put(body(15 << 20, 1), for: "k3") }
+    #expect(store.statistics.entries == 10 && store.statistics.evictions == 0)
+    try store.put(body(5 << 20, 2), for: "pinned")
+    try store.pin("pinned")
+    #expect(throws: failure(.noSpace, sandbox.root)) { try store.put(body(10 << 20, 1), for: "k3") }
+    #expect(throws: failure(.pinQuotaExceeded, sandbox.root)) {
+      try store.put(body(7 << 20, 1), for: "pinned")
+    }
+    #expect(store.statistics.entries == 11 && store.statistics.evictions == 0)
+    #expect(store.lookUp("k3").entry?.body == body(100, 3))
+    try store.put(body(5 << 20, 1), for: "k3")
+    #expect(store.statistics.entries == 11)
+  }
+
+  @Test func `an equal body beside a pinned one has room`() throws {
+    var options = Options(limits: Limits(bytes: 10 << 20, pinnedBytes: 6 << 20))
+    options.settling = .within(seconds: 3_600)
+    let store = try Store(at: sandbox.root, options: options)
+    try store.put(body(5 << 20, 2), for: "pinned")
+    try store.pin("pinned")
+    try store.put(body(5 << 20, 2), for: "same")
+    #expect(store.statistics.entries == 2 && store.statistics.sharedBytes > 0)
+  }
+}
