@@ -1,0 +1,205 @@
+import CacheClient
+import ClientTesting
+import HTTPSemantics
+import HTTPTransports
+import SiteCrawling
+import Synchronization
+import Testing
+
+@Suite(.timeLimit(.minutes(2))) struct PageFetcherTests {
+  @Test(arguments: [(404, true), (403, true), (429, true), (500, false), (503, false)])
+  func `without a robots_txt everything is allowed, unless the server fails`(
+    status: Int, isAllowed: Bool
+  ) async throws {
+    let crawl = try Crawl([
+      "http://a.test/robots.txt": Answer("x", status: status), "http://a.test/": page(""),
+    ])
+    let summary = try await crawl.run()
+    #expect(summary.fetched == (isAllowed ? 1 : 0) && summary.failed == (isAllowed ? 0 : 1))
+  }
+
+  @Test(arguments: [429, 503])
+  func `a busy server is asked again when it says, a few times`(status: Int) async throws {
+    let crawl = try Crawl([:])
+    let start = page("<a href=b></a>")
+    let count = Mutex(0)
+    crawl.transport.set { request in
+      guard request.url.target == "/" else { return .success(Answer("", status: 404)) }
+      let number = count.withLock {
+        $0 += 1
+        return $0
+      }
+      if number == 3 { return .success(start) }
+      let stated = number == 1 ? [HTTPField("Retry-After", "7")] : []
+      return .success(Answer("busy", status: status, fields: HTTPFields(stated)))
+    }
+    let summary = try await crawl.run()
+    #expect(summary.fetched == 1 && summary.failed == 0 && summary.notFound == 1)
+    #expect(crawl.waits == [.seconds(7), .seconds(2)])
+  }
+
+  @Test(arguments: [429, 503])
+  func `a server that stays busy, or for long, is a failure`(status: Int) async throws {
+    // Even if the answer may be stored.
+    let fields: HTTPFields = [HTTPField("Cache-Control", "max-age=1000")]
+    let long = HTTPField("Retry-After", "61")
+    let crawl = try Crawl([
+      "http://a.test/": page("<a href=b></a><a href=c></a>"),
+      "http://a.test/b": Answer("busy", status: status, fields: fields),
+      "http://a.test/c": Answer("busy", status: status, fields: HTTPFields([long])),
+    ])
+    let summary = try await crawl.run()
+    #expect(summary.fetched == 1 && summary.failed == 2 && summary.notFound == 0)
+    #expect(crawl.waits == [.seconds(1), .seconds(2), .seconds(4)])
+    #expect(crawl.asked.count { $0 == "a.test/b" } == 1 + CrawlOptions.maximumRetries)
+    #expect(crawl.asked.count { $0 == "a.test/c" } == 1)
+    guard case .failed(let reason) = crawl.outcomes["http://a.test/c"] else {
+      return #expect(Bool(false))
+    }
+    #expect(reason.contains("it answered \(status) (Retry-After: 61)"))
+  }
+
+  @Test func `a host that cannot be reached fails with the reason`() async throws {
+    let crawl = try Crawl([:])
+    crawl.transport.disconnect()
+    let summary = try await crawl.run()
+    #expect(summary.failed == 1 && crawl.transport.requests.count == 1)
+    guard case .failed(let reason) = crawl.outcomes["http://a.test/"] else {
+      return #expect(Bool(false))
+    }
+    #expect(reason.contains("cannot be resolved"))
+  }
+
+  @Test func `a host that stops to answer is given up`() async throws {
+    let links = (1...20).map { "<a href=\($0)></a>" }.joined()
+    let crawl = try Crawl([:])
+    let start = page(links)
+    crawl.transport.set { request in
+      request.url.target == "/"
+        ? .success(start)
+        : request.url.target == "/robots.txt"
+          ? .success(Answer("", status: 404))
+          : .failure(TransportError(.timeout, url: request.url.string))
+    }
+    let summary = try await crawl.run()
+    #expect(summary.failed == 20)
+    #expect(crawl.asked.count == 1 + CrawlOptions.maximumFailures)
+  }
+
+  @Test func `redirects in a circle, and without end, end`() async throws {
+    let crawl = try Crawl([:])
+    let start = page("<a href=/a></a><a href=/n0></a><a href=/self></a>")
+    crawl.transport.set { request in
+      let target = request.url.target
+      let next =
+        [
+          "/a": "/b", "/b": "/a", "/self": "/self",
+        ][target] ?? (Int(target.dropFirst(2)).map { "/n\($0 + 1)" })
+      if target == "/" { return .success(start) }
+      guard let next else { return .success(Answer("", status: 404)) }
+      return .success(Answer("", status: 302, fields: [HTTPField("Location", next)]))
+    }
+    let summary = try await crawl.run()
+    #expect(summary.failed == 3)
+    #expect(crawl.asked.count == 1 + 2 + 1 + CrawlOptions.maximumRedirects + 1)
+  }
+
+  @Test func `a long URL is a start page, but no target of a redirect`() async throws {
+    let long = "http://a.test/" + String(repeating: "a", count: 9000)
+    let redirect = Answer("", status: 302, fields: [HTTPField("Location", long)])
+    let crawl = try Crawl(["http://a.test/": redirect, long: page("")])
+    let summary = try await crawl.run()
+    #expect(summary.failed == 1 && summary.leftOut == 0)
+    #expect(try await crawl.run(long).fetched == 1)
+  }
+
+  @Test func `redirects from https to http are not followed`() async throws {
+    let crawl = try Crawl([
+      "https://a.test/": .init("", status: 301, fields: [HTTPField("Location", "http://a.test/")])
+    ])
+    #expect(try await crawl.run("https://a.test/").failed == 1)
+    #expect(crawl.transport.requests.count == 2)
+  }
+
+  @Test func `what is longer than the limit is named, and the rest is fetched`() async throws {
+    for isStated in [true, false] {
+      let long = String(repeating: "x", count: 4000)
+      var fields = fresh()
+      if isStated { fields.append(HTTPField("Content-Length", "4000")) }
+      let crawl = try Crawl([
+        "http://a.test/": page("<video src=v></video><a href=x></a>"),
+        "http://a.test/v": Answer(long, fields: fields),
+        "http://a.test/x": page("x"),
+      ])
+      let options = CrawlOptions(depth: 1, limitBytes: 3000)
+      let summary = try await crawl.run("http://a.test/", options)
+      guard case .failed(let reason) = crawl.outcomes["http://a.test/v"] else {
+        Issue.record("\(String(describing: crawl.outcomes["http://a.test/v"]))")
+        continue
+      }
+      #expect(reason.contains("the limit of this crawl"))
+      #expect(summary.reachedLimit == !isStated)
+      #expect(crawl.outcomes.keys.contains("http://a.test/x") == isStated)
+    }
+  }
+
+  @Test func `what has no end is not read for ever`() async throws {
+    let endless = Array(repeating: [UInt8](repeating: 7, count: 64 << 10), count: 2000)
+    let start = "<audio src=radio></audio><img src=camera><a href=x></a>"
+    let crawl = try Crawl([
+      "http://a.test/": page(start, HTTPField("Content-Length", "\(start.utf8.count)")),
+      "http://a.test/radio": Answer(
+        endless,
+        fields: [
+          HTTPField("Cache-Control", "no-store"), HTTPField("Content-Length", "\(2000 << 16)"),
+        ]),
+      "http://a.test/camera": Answer(endless, fields: fresh()),
+      "http://a.test/x": page("x", HTTPField("Content-Length", "1")),
+    ])
+    var options = CrawlOptions(depth: 1)
+    options.longestBody = .zero
+    let summary = try await crawl.run("http://a.test/", options)
+    #expect(summary.bytes < 1 << 20)
+    #expect(summary.failed == 2 && summary.fetched == 2)
+    for (name, words) in [("radio", "no-store"), ("camera", "did not end")] {
+      guard case .failed(let reason) = crawl.outcomes["http://a.test/\(name)"] else {
+        Issue.record("\(name): \(String(describing: crawl.outcomes["http://a.test/\(name)"]))")
+        continue
+      }
+      #expect(reason.contains(words))
+    }
+  }
+
+  @Test func `what may not be stored is a failure, what the history keeps is not`() async throws {
+    let crawl = try Crawl([
+      "http://a.test/": page("<img src=1><img src=2>"),
+      "http://a.test/1": Answer("x", fields: [HTTPField("Cache-Control", "no-store")]),
+      "http://a.test/2": Answer("x", fields: [HTTPField("Vary", "*")]),
+    ])
+    let summary = try await crawl.run()
+    #expect(summary.failed == 1 && summary.fetched == 2)
+    guard case .failed(let reason) = crawl.outcomes["http://a.test/1"] else {
+      return #expect(Bool(false))
+    }
+    #expect(reason.contains("no-store"))
+  }
+
+  @Test(arguments: ["javascript:x", "data:,", "http://[", "mailto:a"])
+  func `a base that is no URL is no base`(base: String) async throws {
+    let crawl = try Crawl(["http://a.test/": page("<base href='\(base)'><a href=x></a>")])
+    _ = try await crawl.run()
+    #expect(crawl.asked == ["a.test/", "a.test/x"])
+  }
+
+  @Test func `the beginning of a large page is searched, and all of it is kept`() async throws {
+    let filler = [UInt8](repeating: 0x20, count: 1 << 20)
+    var large = page("")
+    large.pieces =
+      [Array("<a href=x></a>".utf8)] + Array(repeating: filler, count: 17)
+      + [Array("<a href=y></a>".utf8)]
+    let crawl = try Crawl(["http://a.test/": large])
+    _ = try await crawl.run()
+    #expect(crawl.asked == ["a.test/", "a.test/x"])
+    #expect(crawl.outcomes.count == 2)
+  }
+}
