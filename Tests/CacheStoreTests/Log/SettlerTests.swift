@@ -9,7 +9,7 @@ import Testing
 @testable import CacheStore
 
 /// Settling fails, or several stores do it at once.
-@Suite(.timeLimit(.minutes(5))) struct SettlingTroubleTests {
+@Suite(.timeLimit(.minutes(5))) struct SettlerTests {
   private let volume = SimulatedVolume()
   private let bodies: [[UInt8]] = (0..<40).map { TestBody.make(100 + $0, seed: UInt64($0)) }
 

@@ -7,7 +7,7 @@ import Testing
 @testable import CacheStore
 
 /// Entries that are first stored in the journal.
-@Suite struct LogTests {
+@Suite struct StoreLogTests {
   let sandbox = StoreSandbox()
   /// Long enough that the upkeep settles nothing by itself.
   private let later = Settling.within(seconds: 3_600)
