@@ -22,7 +22,7 @@ struct MigrationRoomTests {
     }
     return try sandbox.database(
       name,
-      HostileSourcesTests.manifest + "INSERT INTO manifest VALUES\(values.joined(separator: ","))")
+      Manifest.table + "INSERT INTO manifest VALUES\(values.joined(separator: ","))")
   }
 
   private func move(
@@ -46,7 +46,7 @@ struct MigrationRoomTests {
     let sandbox = try SourceSandbox()
     let path = try sandbox.database(
       "m",
-      HostileSourcesTests.manifest
+      Manifest.table
         + """
         INSERT INTO manifest VALUES
           ('https://Dup.test/x', NULL, NULL, randomblob(90000), 1, 1600000000, NULL),
@@ -146,7 +146,7 @@ struct MigrationRoomTests {
     #expect(first.counts.converted == 40)
     let path = try sandbox.database(
       "new",
-      HostileSourcesTests.manifest
+      Manifest.table
         + """
         INSERT INTO manifest VALUES('https://h/7', NULL, NULL, randomblob(900000), 5, 6, NULL),
           ('https://h/8', NULL, NULL, randomblob(9000), 5, 1600000100, NULL)
@@ -166,7 +166,7 @@ struct MigrationRoomTests {
     #expect(try move(old, target, sandbox).counts.converted == 1)
     let new = try sandbox.database(
       "new",
-      HostileSourcesTests.manifest
+      Manifest.table
         + "INSERT INTO manifest VALUES('https://h/7', NULL, NULL, randomblob(10), 5, 6, NULL)")
     let plan = try Migration(from: new, to: target, options: sandbox.dryRun)
     try plan.run { _ in }
@@ -180,7 +180,7 @@ struct MigrationRoomTests {
     func database(_ name: String, _ bytes: Int, _ time: Int) throws -> String {
       try sandbox.database(
         name,
-        HostileSourcesTests.manifest + "INSERT INTO manifest VALUES('https://h/1', NULL, NULL, "
+        Manifest.table + "INSERT INTO manifest VALUES('https://h/1', NULL, NULL, "
           + "randomblob(\(bytes)), \(time), \(time), NULL)")
     }
     let old = try database("old", 3_000_000, 1_600_000_000)

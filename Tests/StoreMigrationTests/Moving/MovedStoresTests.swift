@@ -96,7 +96,7 @@ struct MovedStoresTests {
     }
     let source = try sandbox.database(
       "m",
-      HostileSourcesTests.manifest + "INSERT INTO manifest VALUES\(rows.joined(separator: ","))")
+      Manifest.table + "INSERT INTO manifest VALUES\(rows.joined(separator: ","))")
     let migration = try Migration(
       from: source, to: sandbox.path + "/store", options: sandbox.options)
     let store = try #require(migration.store)
@@ -117,7 +117,7 @@ struct MovedStoresTests {
     }
     let source = try sandbox.database(
       "m",
-      HostileSourcesTests.manifest
+      Manifest.table
         + "INSERT INTO manifest VALUES\(rows.reversed().joined(separator: ","))")
     let target = sandbox.path + "/store"
     let before = try Store(at: target, options: Options(limits: Limits(entries: 20)))

@@ -37,11 +37,56 @@ final class SourceSandbox {
     return "\(path)/\(name)"
   }
 
+  /// Opens a source and reads its rows.
+  ///
+  /// - Returns: the reason why that failed, if it did.
+  func cause(
+    _ path: String, format: SourceFormat? = nil, copyLimit: UInt64 = 1 << 30
+  ) -> SourceError.Cause? {
+    do throws(SourceError) {
+      let cache = try SourceCache(
+        path: path, format: format, temporaryFolder: copies, copyLimit: copyLimit)
+      while try cache.nextRow() != nil {}
+      return nil
+    } catch {
+      #expect(error.description.hasPrefix(error.path + ": "))
+      return error.cause
+    }
+  }
+
   /// Makes a database with the statements given.
   func database(_ name: String, _ sql: String) throws -> String {
     let script = "import sqlite3,sys; c=sqlite3.connect(sys.argv[1]); c.executescript(sys.argv[2])"
     _ = try Python.run(["-c", script, "\(path)/\(name)", sql])
     return "\(path)/\(name)"
+  }
+}
+
+extension SourceCache {
+  /// Reads the rows that are left.
+  func allRows() throws(SourceError) -> [SourceRow] {
+    var rows: [SourceRow] = []
+    while let row = try nextRow() { rows.append(row) }
+    return rows
+  }
+}
+
+extension SourceRow {
+  /// The reason why there is no entry.
+  var reason: SkipReason? {
+    if case .skipped(let reason, _) = outcome { reason } else { nil }
+  }
+}
+
+/// The SQL of a store of YYCache.
+enum Manifest {
+  static let table = """
+    CREATE TABLE manifest(key text, filename text, size integer, inline_data blob,
+      modification_time integer, last_access_time integer, extended_data blob, primary key(key));
+    """
+
+  static func row(_ key: String, _ data: String = "x'01'", _ name: String = "NULL") -> String {
+    "INSERT INTO manifest VALUES('\(key)', \(name), NULL, \(data), 1, 2, NULL);"
   }
 }
 

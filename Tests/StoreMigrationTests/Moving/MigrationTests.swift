@@ -8,7 +8,7 @@ import Testing
 
 /// What becomes of single entries on their way into a store.
 @Suite(.enabled(if: Python.isThere, "python3 is needed"))
-struct MovedEntriesTests {
+struct MigrationTests {
   private let now = Timestamp(nanoseconds: Int64(Date().timeIntervalSince1970 * 1e9))
 
   private func move(_ source: String, _ sandbox: SourceSandbox, _ options: MigrationOptions? = nil)
@@ -24,7 +24,7 @@ struct MovedEntriesTests {
     let sandbox = try SourceSandbox()
     let source = try sandbox.database(
       "m",
-      HostileSourcesTests.manifest
+      Manifest.table
         + """
         INSERT INTO manifest VALUES('https://h/future', NULL, NULL, x'01', 4000000000, 4000000001, NULL),
           ('https://h/none', NULL, NULL, x'02', NULL, NULL, NULL),
@@ -52,7 +52,7 @@ struct MovedEntriesTests {
     let sandbox = try SourceSandbox()
     let source = try sandbox.database(
       "m",
-      HostileSourcesTests.manifest
+      Manifest.table
         + """
         INSERT INTO manifest VALUES('https://h/x', NULL, NULL, x'01', 1600000000, 1600000001, NULL),
           ('https://h:443/x', NULL, NULL, x'02', 4000000000, 4000000001, NULL),
@@ -77,7 +77,7 @@ struct MovedEntriesTests {
     let sandbox = try SourceSandbox()
     let source = try sandbox.database(
       "m",
-      HostileSourcesTests.manifest
+      Manifest.table
         + """
         INSERT INTO manifest VALUES
           ('https://al%20ice:p%40@h/me', NULL, NULL, x'01', 1600000000, 1600000001, NULL),
@@ -187,7 +187,7 @@ struct MovedEntriesTests {
     let rows = (0..<5).map { "('https://h/\($0)', NULL, NULL, zeroblob(9000), 1, 1, NULL)" }
     let source = try sandbox.database(
       "m",
-      HostileSourcesTests.manifest + "INSERT INTO manifest VALUES\(rows.joined(separator: ","))")
+      Manifest.table + "INSERT INTO manifest VALUES\(rows.joined(separator: ","))")
     let (store, _) = try move(source, sandbox)
     #expect(store.statistics.sharedBytes == 4 * 9_000)
   }
@@ -199,7 +199,7 @@ struct MovedEntriesTests {
     _ = try sandbox.write("data/\(String(repeating: "a", count: 32))", [1, 2, 3])
     let source = try sandbox.database(
       "m",
-      HostileSourcesTests.manifest
+      Manifest.table
         + """
         INSERT INTO manifest VALUES
           ('https://h/1', '\(String(repeating: "a", count: 32))', 3, NULL, 1, 1, NULL),
