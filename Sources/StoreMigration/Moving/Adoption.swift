@@ -19,8 +19,9 @@ struct Adoption {
   {
     let known = [entry.received, entry.created, entry.lastAccess].compactMap { $0 }
     // An entry without any time is older than all others, and stale.
-    let received = known.first { $0 <= now } ?? (known.isEmpty ? Timestamp(nanoseconds: 0) : now)
-    isOfFuture = received == now
+    let usable = known.first { $0 <= now }
+    let received = usable ?? (known.isEmpty ? Timestamp(nanoseconds: 0) : now)
+    isOfFuture = usable == nil && !known.isEmpty
     var entry = entry
     if isOfFuture { entry.madeUp.insert(.time) }
     kept = KeptResponse(
