@@ -324,8 +324,8 @@ let package = Package(
     tests(
       "HTTPDownloads",
       [
-        "HTTPDownloads", "HTTPTransports", "HTTPSemantics", "MessageDigests", "CacheFormat",
-        "CacheSystem", "ClientTesting", "SimulatedFiles",
+        "HTTPDownloads", "HTTPAuthentication", "HTTPTransports", "HTTPSemantics", "ContentCoding",
+        "MessageDigests", "CacheFormat", "CacheSystem", "ClientTesting", "SimulatedFiles",
       ]),
     tests(
       "RemoteTier",

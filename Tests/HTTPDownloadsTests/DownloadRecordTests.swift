@@ -2,48 +2,72 @@ import CacheFormat
 import ClientTesting
 import Foundation
 import HTTPSemantics
+import HTTPTransports
 import Testing
 
 @testable import HTTPDownloads
 
 @Suite(.timeLimit(.minutes(5)))
 struct DownloadRecordTests {
-  /// A record in which all members have a value.
-  private var full: DownloadRecord {
-    var record = DownloadRecord(
-      file: ByteString(bytes: [0x66, 0xff]), url: "https://a.example/ü",
-      answeredBy: "https://b.example/",
-      head: HTTPResponseHead(
-        status: 200, fields: [HTTPField("A", "1"), HTTPField("A", "2")]),
-      started: Timestamp(nanoseconds: -1))
-    record.ended = Timestamp(nanoseconds: 5)
-    record.expiry = DownloadExpiry(after: 3)
-    record.expires = Timestamp(nanoseconds: 1_800_000_000_123_456_789)
-    record.length = 12345
-    (record.modified, record.replaced, record.mayReplace) = (-9, -5, 7)
-    return record
+  private func record(_ fields: HTTPFields = [], answeredBy url: String = "http://a/x?1")
+    -> DownloadRecord
+  {
+    DownloadRecord(
+      file: "f", url: "http://a/x", answeredBy: url,
+      head: HTTPResponseHead(status: 200, fields: fields), started: Timestamp(nanoseconds: 0))
   }
 
-  @Test func `the bytes are those of the metadata documents of earlier versions`() throws {
-    #expect(String(decoding: try full.encoded(), as: UTF8.self) == fullText)
-    #expect(DownloadRecord(decoding: Array(fullText.utf8)) == full)
-    let document = try MetadataDocument(decoding: Array(fullText.utf8), hashSeed: 0)
-    #expect(document.entry.key == ByteString(full.url))
-    #expect(document.entry.digest == Digest(high: 0, low: 0))
-    #expect(try document.encoded() == full.encoded())
-  }
-
-  @Test func `a file that is not a record is not read as one`() throws {
-    var entry = try MetadataDocument(decoding: Array(fullText.utf8), hashSeed: 0).entry
-    entry.metadata.userInfo.removeFirst()
+  @Test(
+    arguments: [
+      (99, nil, false), (100, nil, true), (159, nil, true), (160, nil, false), (.min, nil, false),
+      (.max, nil, false), (109, 10, true), (110, 10, false), (159, 600, true), (160, 600, false),
+    ] as [(Int64, Int64?, Bool)])
+  func `a file is good until the shorter expiry, and not before it was given`(
+    now: Int64, asked: Int64?, isGood: Bool
+  ) {
+    func time(_ seconds: Int64) -> Timestamp {
+      Timestamp(
+        nanoseconds: seconds.multipliedReportingOverflow(by: 1_000_000_000).overflow
+          ? seconds : seconds * 1_000_000_000)
+    }
+    var record = record()
+    #expect(!record.isGood(at: time(now), for: nil), "without an expiry")
+    record.expire(DownloadExpiry(after: 60), from: time(100))
     #expect(
-      DownloadRecord(decoding: try MetadataDocument(hashSeed: 0, entry: entry).encoded()) == nil)
-    let other = MetadataDocument(
-      hashSeed: 1, entry: try MetadataDocument(decoding: Array(fullText.utf8)).entry)
-    #expect(DownloadRecord(decoding: try other.encoded()) == nil)
-    var record = full
-    record.head.status = 1000
-    #expect(throws: FormatError.self) { try record.encoded() }
+      record.isGood(at: time(now), for: asked.map { DownloadExpiry(after: $0) }) == isGood)
+    #expect(record.hasExpired(at: time(now)) == (now >= 160))
+    record.expire(nil, from: time(500))
+    #expect(record.expires == time(160))
+  }
+
+  @Test func `an answer is about the same file by its URL without the query, or by its times`()
+    throws
+  {
+    let times: HTTPFields = [HTTPField("ETag", "\"1\""), HTTPField("Last-Modified", "x")]
+    func isMet(_ record: DownloadRecord, _ url: String, _ fields: HTTPFields) throws -> Bool {
+      record.isMet(
+        by: TransportResponse(
+          head: HTTPResponseHead(status: 206, fields: fields), url: try NormalizedURL(url),
+          body: ScriptedBody(ScriptedTransport.Answer(), url: url)))
+    }
+    #expect(try isMet(record(), "http://a/x?2", []))
+    #expect(try !isMet(record(), "http://b/x", times) && !isMet(record(times), "http://b/x", []))
+    #expect(try isMet(record(times), "http://mirror/y", times))
+    let other: HTTPFields = [HTTPField("ETag", "\"1\""), HTTPField("Last-Modified", "y")]
+    #expect(try !isMet(record(times), "http://mirror/y", other))
+    let untagged: HTTPFields = [HTTPField("Last-Modified", "x")]
+    #expect(try !isMet(record(untagged), "http://mirror/y", untagged))
+  }
+
+  @Test func `each answer to each file has a mark of its own`() {
+    var later = record()
+    later.started = Timestamp(nanoseconds: 1)
+    let records = [
+      record(), later, record([HTTPField("ETag", "a")]), record([HTTPField("Last-Modified", "a")]),
+    ]
+    #expect(Set(records.map(\.mark)).count == 4)
+    #expect(record(answeredBy: "http://b/").mark == record().mark)
+    #expect(record([HTTPField("Set-Cookie", "a=b")]).head.fields.isEmpty)
   }
 
   @Test func `a download that an earlier version began is resumed`() async throws {
@@ -71,60 +95,7 @@ struct DownloadRecordTests {
     #expect(sandbox.bytes() == Array("Hello, world!".utf8))
     #expect(server.ranges == ["bytes=7-"])
   }
-
-  @Test func `any text can be written, except for cookies`() throws {
-    var record = DownloadRecord(
-      file: ByteString(bytes: [0xFF, 0x0A]), url: "http://example.com/ü",
-      answeredBy: "http://example.com/2",
-      head: HTTPResponseHead(
-        status: 203,
-        fields: [HTTPField(name: "X", value: [0xFF]), HTTPField("Set-Cookie", "secret")]),
-      started: Timestamp(nanoseconds: -5))
-    record.length = .max
-    record.expire(DownloadExpiry(after: -1, isSliding: true), from: .distantFuture)
-    let read = DownloadRecord(decoding: try record.encoded())
-    #expect(read == record)
-    #expect(read?.head.fields.map(\.name) == ["X"])
-    #expect(DownloadRecord(decoding: []) == nil)
-    var bytes = try record.encoded()
-    bytes[bytes.count / 2] ^= 1
-    #expect(DownloadRecord(decoding: bytes) == nil)
-  }
 }
-
-private let fullText = #"""
-  {
-   "format": 1,
-   "seed": "0000000000000000",
-   "key": "https://a.example/ü",
-   "variant": "0000000000000000",
-   "status": 200,
-   "fields": [
-    ["A", "1"],
-    ["A", "2"]
-   ],
-   "userInfo": [
-    ["download-file", {"base64": "Zv8="}],
-    ["download-answered-by", "https://b.example/"],
-    ["download-ended", "5"],
-    ["download-expiry-seconds", "3"],
-    ["download-expiry-sliding", "false"],
-    ["download-length", "12345"],
-    ["download-modified", "-9"],
-    ["download-replaced", "-5"],
-    ["download-may-replace", "7"]
-   ],
-   "tags": [],
-   "created": "1969-12-31T23:59:59.999999999Z",
-   "accessed": "1969-12-31T23:59:59.999999999Z",
-   "expires": "2027-01-15T08:00:00.123456789Z",
-   "pinned": false,
-   "digest": "00000000000000000000000000000000",
-   "length": 12345,
-   "checksum": "26e99482bf215396"
-  }
-
-  """#
 
 private let unfinishedText = #"""
   {

@@ -1,7 +1,9 @@
 import CacheFormat
+import CacheSystem
 import ClientTesting
+import Foundation
 import HTTPSemantics
-import HTTPTransports
+import SimulatedFiles
 import Testing
 
 @testable import HTTPDownloads
@@ -11,194 +13,246 @@ struct DownloadTests {
   private let sandbox = DownloadSandbox()
   private let big = content(1_000_000)
 
-  @Test func `a file appears with all that is known of it, and nothing else stays`() async throws {
-    let server = FileServer(big)
-    var request = sandbox.asked()
-    request.expiry = DownloadExpiry(after: 60)
-    let file = try await sandbox.downloader(server).download(request)
-    #expect(sandbox.bytes() == big)
-    #expect(sandbox.names == [".json", "file"])
-    #expect(file.source == .network)
-    #expect(file.receivedBytes == 1_000_000 && file.resumedBytes == 0)
-    #expect(file.record.url == "http://example.com/big")
-    #expect(file.record.head.fields.first(named: "ETag")?.text == "\"1\"")
-    #expect(file.record.length == 1_000_000)
-    #expect(file.record.ended == file.record.started)
-    #expect(file.record.expires == file.record.ended?.advanced(bySeconds: 60))
-    #expect(server.requests.count == 1)
-    #expect(server.requests[0].fields.first(named: "Accept-Encoding")?.text == "identity")
-  }
-
-  @Test func `an empty file is a file`() async throws {
-    let file = try await sandbox.downloader(FileServer([])).download(sandbox.asked())
-    #expect(sandbox.bytes() == [])
-    #expect(file.record.length == 0)
-    #expect(sandbox.names == [".json", "file"])
-  }
-
-  @Test func `a body without a length is taken to its end`() async throws {
-    let server = FileServer(big, faults: [.init(fields: [HTTPField("Content-Length", "")])])
-    let file = try await sandbox.downloader(server).download(sandbox.asked())
-    #expect(sandbox.bytes() == big && file.record.length == 1_000_000)
-  }
-
-  @Test func `an interrupted download is resumed, by the same call and by the next`() async throws {
-    let server = FileServer(big, faults: [.init(cut: 300_000), .init(cut: 300_000)])
-    let downloader = sandbox.downloader(server)
-    #expect(
-      await sandbox.failure(downloader, sandbox.asked())
-        == .transport(TransportError(.truncatedBody, url: "http://example.com/big")))
-    #expect(sandbox.bytes() == nil)
-    #expect(sandbox.names == [".part", ".part.json", ".sums"])
-    let file = try await sandbox.downloader(server, maximumRetries: 1).download(sandbox.asked())
-    #expect(server.ranges == ["", "bytes=300000-", "bytes=600000-"])
-    #expect(server.requests[1].fields.first(named: "If-Range")?.text == "\"1\"")
-    #expect(file.resumedBytes == 300_000 && file.receivedBytes == 700_000)
-    #expect(sandbox.bytes() == big)
-    #expect(sandbox.names == [".json", "file"])
-  }
-
-  @Test func `a file that changed meanwhile starts over`() async throws {
-    let server = FileServer(big, faults: [.init(cut: 300_000)])
-    let downloader = sandbox.downloader(server)
-    _ = await sandbox.failure(downloader, sandbox.asked())
-    let other = content(900_000, seed: 2)
-    server.change(other, tag: "\"2\"")
-    let file = try await downloader.download(sandbox.asked())
-    #expect(server.ranges == ["", "bytes=300000-"])
-    #expect(sandbox.bytes() == other)
-    #expect(file.record.head.fields.first(named: "ETag")?.text == "\"2\"")
-    #expect(file.resumedBytes == 0 && file.receivedBytes == 900_000)
-  }
-
-  @Test(arguments: [
-    FileServer.Fault(ignoresRange: true),
-    .init(fields: [HTTPField("Content-Range", "bytes 299999-999999/1000000")]),
-    .init(fields: [HTTPField("Content-Range", "bytes 300000-999999/1000001")]),
-    .init(fields: [HTTPField("Content-Range", "")]),
-    .init(fields: [HTTPField("ETag", "\"2\"")]),
-    .init(fields: [HTTPField("ETag", "")]),
-    .init(fields: [HTTPField("Content-Encoding", "gzip")]),
-    .init(fields: [HTTPField("Content-Type", "multipart/byteranges; boundary=x")]),
-    .init(fields: [HTTPField("Content-Range", "bytes 300000-399999/1000000")]),
-    .init(status: 416), .init(status: 304), .init(status: 412),
-  ])
-  func `an answer that does not fit starts over, never mixes`(fault: FileServer.Fault) async throws
+  /// Starts a download that stands after its first piece.
+  private func held(_ downloader: Downloader, _ server: FileServer, _ name: String = "file")
+    async -> (Download, Gate)
   {
-    let server = FileServer(big, faults: [.init(cut: 300_000), fault])
+    let gate = Gate()
+    server.fail(.init(gate: gate))
+    let download = downloader.start(sandbox.asked(name))
+    await eventually { download.progress.received > 0 }
+    return (download, gate)
+  }
+
+  @Test func `progress is told to the end, to all who look`() async throws {
+    let server = FileServer(big)
+    let download = sandbox.downloader(server).start(sandbox.asked())
+    async let first = download.updates.reduce(into: []) { $0.append($1) }
+    async let second = download.updates.reduce(into: []) { $0.append($1) }
+    _ = try await download.value()
+    for updates in await [first, second] {
+      #expect(updates.last?.phase == .finished)
+      #expect(updates.last?.received == 1_000_000 && updates.last?.total == 1_000_000)
+      #expect(zip(updates, updates.dropFirst()).allSatisfy { $0.received <= $1.received })
+    }
+    let late = await download.updates.reduce(into: []) { $0.append($1) }
+    #expect(late.map(\.phase) == [.finished])
+  }
+
+  @Test func `a pause keeps what has come, and resume goes on from there`() async throws {
+    let server = FileServer(big)
     let downloader = sandbox.downloader(server)
-    var asked = sandbox.asked()
-    asked.expiry = DownloadExpiry(after: 60)
-    _ = await sandbox.failure(downloader, asked)
-    let file = try await downloader.download(sandbox.asked())
-    #expect(sandbox.bytes() == big)
-    #expect(file.record.expiry == asked.expiry)
-    #expect(server.ranges.prefix(2) == ["", "bytes=300000-"])
-    #expect(server.requests.count == (fault.ignoresRange ? 2 : 3))
-    #expect(server.ranges.last == (fault.ignoresRange ? "bytes=300000-" : ""))
-  }
-
-  @Test func `a part that ends before the file is asked on from there`() async throws {
-    let server = FileServer(
-      big,
-      faults: [
-        .init(cut: 300_000),
-        .init(
-          fields: [
-            HTTPField("Content-Range", "bytes 300000-499999/1000000"),
-            HTTPField("Content-Length", "200000"),
-          ], shortens: 200_000),
-      ])
-    let downloader = sandbox.downloader(server)
-    _ = await sandbox.failure(downloader, sandbox.asked())
-    _ = try await downloader.download(sandbox.asked())
-    #expect(server.ranges == ["", "bytes=300000-", "bytes=500000-"])
-    #expect(sandbox.bytes() == big)
-  }
-
-  @Test(arguments: ["W/\"1\"", ""])
-  func `without a strong validator it starts over`(tag: String) async throws {
-    let weak = FileServer.Fault(fields: [HTTPField("ETag", tag)], cut: 300_000)
-    let server = FileServer(big, faults: [weak])
-    let downloader = sandbox.downloader(server)
-    _ = await sandbox.failure(downloader, sandbox.asked())
-    #expect(sandbox.names == [])
-    _ = try await downloader.download(sandbox.asked())
-    #expect(server.ranges == ["", ""])
-    #expect(sandbox.bytes() == big)
-  }
-
-  @Test func `a body that is shorter than it says is no file`() async throws {
-    let fault = FileServer.Fault(fields: [HTTPField("ETag", "")], shortens: 300_000)
-    let server = FileServer(big, faults: [fault, fault])
-    let cause = await sandbox.failure(
-      sandbox.downloader(server, maximumRetries: 1), sandbox.asked())
-    #expect(
-      cause == .transport(TransportError(.truncatedBody, url: "http://example.com/big")))
-    #expect(server.requests.count == 2)
-    #expect(sandbox.names == [])
-  }
-
-  @Test func `a body that is longer than it says is no file`() async throws {
-    let fault = FileServer.Fault(fields: [HTTPField("Content-Length", "999999")])
-    let cause = await sandbox.failure(
-      sandbox.downloader(FileServer(big, faults: [fault])), sandbox.asked())
-    #expect(cause == .wrongLength(expected: 999_999, received: 1_000_000))
-    #expect(sandbox.bytes() == nil)
-  }
-
-  @Test func `a part that was all there needs no request`() async throws {
-    // As if it was killed after the last byte, before the file took its name.
-    let server = FileServer(big, faults: [.init(cut: 1_000_000)])
-    let downloader = sandbox.downloader(server)
-    _ = await sandbox.failure(downloader, sandbox.asked())
-    let file = try await downloader.download(sandbox.asked())
+    let (download, _) = await held(downloader, server)
+    download.pause()
+    await eventually { download.progress.phase == .paused }
     #expect(server.requests.count == 1)
-    #expect(file.resumedBytes == 1_000_000 && file.receivedBytes == 0)
+    download.resume()
+    let file = try await download.value()
+    #expect(server.ranges.map { $0.hasPrefix("bytes=") } == [false, true])
+    #expect(file.receivedBytes == 1_000_000)
     #expect(sandbox.bytes() == big)
   }
 
-  @Test func `another URL for the same file begins again`() async throws {
-    let server = FileServer(big, faults: [.init(cut: 300_000)])
+  @Test(arguments: [false, true])
+  func `a cancelled caller leaves at once while another one waits`(isPaused: Bool) async throws {
+    let server = FileServer(big)
     let downloader = sandbox.downloader(server)
-    _ = await sandbox.failure(downloader, sandbox.asked())
-    _ = try await downloader.download(sandbox.asked(url: "/other"))
-    #expect(server.ranges == ["", ""])
+    let (download, gate) = await held(downloader, server)
+    if isPaused {
+      download.pause()
+      await eventually { download.progress.phase == .paused }
+    }
+    let asked = sandbox.asked()
+    let caller = Task { await sandbox.failure(downloader, asked) }
+    await eventually { download.askerCount == 2 }
+    caller.cancel()
+    #expect(await caller.value == .cancelled)
+    download.resume()
+    gate.open()
+    _ = try await download.value()
     #expect(sandbox.bytes() == big)
   }
 
-  @Test func `who does not want to go on begins again`() async throws {
-    let server = FileServer(big, faults: [.init(cut: 300_000)])
+  @Test func `a cancelled download is resumed by the next call`() async throws {
+    let server = FileServer(big)
     let downloader = sandbox.downloader(server)
-    _ = await sandbox.failure(downloader, sandbox.asked())
+    let (download, _) = await held(downloader, server)
+    download.cancel()
+    await #expect(throws: download.error(.cancelled)) { try await download.value() }
+    #expect(download.progress.phase == .failed(download.error(.cancelled)))
+    _ = try await downloader.download(sandbox.asked())
+    #expect(server.ranges.last?.hasPrefix("bytes=") == true)
+  }
+
+  @Test func `a paused one can be cancelled`() async throws {
+    let server = FileServer(big)
+    let (download, _) = await held(sandbox.downloader(server), server)
+    download.pause()
+    await eventually { download.progress.phase == .paused }
+    download.cancel()
+    await #expect(throws: DownloadError.self) { try await download.value() }
+  }
+
+  @Test(.timeLimit(.minutes(1))) func `a paused one goes on for whoever asks without a handle`()
+    async throws
+  {
+    let server = FileServer(big)
+    let downloader = sandbox.downloader(server)
+    let (download, _) = await held(downloader, server)
+    download.pause()
+    await eventually { download.progress.phase == .paused }
+    _ = try await downloader.download(sandbox.asked())
+  }
+
+  @Test func `a task that is cancelled ends its download`() async throws {
+    let server = FileServer(big)
+    let downloader = sandbox.downloader(server)
+    let gate = Gate()
+    server.fail(.init(gate: gate))
+    let request = sandbox.asked()
+    let task = Task { await sandbox.failure(downloader, request) }
+    await eventually { !server.requests.isEmpty }
+    task.cancel()
+    #expect(await task.value == .cancelled)
+  }
+
+  @Test func `the same URL and file is one download, which the last who asked ends`() async throws {
+    let server = FileServer(big)
+    let downloader = sandbox.downloader(server)
+    let (first, gate) = await held(downloader, server)
+    let second = downloader.start(sandbox.asked())
+    #expect(first === second)
+    first.cancel()
+    gate.open()
+    _ = try await second.value()
+    #expect(server.requests.count == 1)
+  }
+
+  @Test func `the same URL to another file is copied`() async throws {
+    let server = FileServer(big)
+    let downloader = sandbox.downloader(server)
+    let (first, gate) = await held(downloader, server)
+    let second = downloader.start(sandbox.asked("other"))
+    gate.open()
+    let (one, two) = (try await first.value(), try await second.value())
+    #expect(one.source == .network && two.source == .copy)
+    #expect(server.requests.count == 1)
+    #expect(sandbox.bytes("other") == big)
+    #expect(sandbox.names == [".json", ".json", "file", "other"])
+    #expect(two.record.file.string == "other")
+  }
+
+  @Test func `where the first fails, the second fetches for itself`() async throws {
+    let server = FileServer(big)
+    let downloader = sandbox.downloader(server)
+    let (first, _) = await held(downloader, server)
+    let second = downloader.start(sandbox.asked("other"))
+    first.cancel()
+    #expect(try await second.value().source == .network)
+    #expect(sandbox.bytes("other") == big)
+  }
+
+  @Test func `only so many have files open, however many were started`() async throws {
+    let server = FileServer(content(1000))
+    let gates = (0..<2).map { _ in Gate() }
+    for gate in gates { server.fail(.init(gate: gate)) }
+    let downloader = sandbox.downloader(server, transfers: 2)
+    let downloads = (0..<40).map { downloader.start(sandbox.asked("\($0)", url: "/\($0)")) }
+    await eventually { server.requests.count == 2 }
+    for _ in 0..<1000 { await Task.yield() }
+    #expect(sandbox.names.count { $0 == ".part" } <= 4)
+    for gate in gates { gate.open() }
+    for download in downloads { _ = try await download.value() }
+  }
+
+  @Test func `progress tells what was there before`() async throws {
+    let server = FileServer(big, faults: [.init(cut: 300_000)])
+    _ = await sandbox.failure(sandbox.downloader(server), sandbox.asked())
+    let (second, gate) = await held(sandbox.downloader(server), server)
+    #expect(second.progress.resumed == 300_000 && second.progress.received >= 300_000)
+    gate.open()
+    _ = try await second.value()
+    #expect(second.progress.resumed == 300_000 && second.progress.received == 1_000_000)
+    // A file that the server confirms was there, and one that it has changed counts from its start.
+    let valid = sandbox.downloader(server).start(sandbox.asked())
+    _ = try await valid.value()
+    #expect(valid.progress.resumed == 1_000_000 && valid.progress.received == 1_000_000)
+    server.change(big, tag: "\"2\"")
+    let new = sandbox.downloader(server).start(sandbox.asked())
+    _ = try await new.value()
+    #expect(new.progress.resumed == 0 && new.progress.received == 1_000_000)
+  }
+
+  @Test func `a paused one has nothing open, and its file may come from another`() async throws {
+    let server = FileServer(big)
+    let (first, _) = await held(sandbox.downloader(server, transfers: 1), server)
+    first.pause()
+    await eventually { first.progress.phase == .paused }
+    let file = try await sandbox.downloader(server).download(sandbox.asked())
+    #expect(file.resumedBytes > 0)
+    first.resume()
+    #expect(try await first.value().source == .confirmed)
+    #expect(sandbox.bytes() == big)
+  }
+
+  @Test func `another that has the lock is waited for, and its file is used`() async throws {
+    // Two downloaders know as little of each other as two processes.
+    let server = FileServer(big)
+    let (first, gate) = await held(sandbox.downloader(server), server)
     var request = sandbox.asked()
-    request.resumes = false
-    _ = try await downloader.download(request)
-    #expect(server.ranges == ["", ""])
+    request.expiry = DownloadExpiry(after: 100)
+    let files = FaultyFiles()
+    files.faults.set(nil)
+    let second = Downloader(server, DownloaderOptions(), sandbox.clock, files).start(request)
+    await eventually { files.faults.calls.contains { $0.kind == .lock } }
+    #expect(second.progress.phase == .waiting)
+    gate.open()
+    _ = try await first.value()
+    let file = try await second.value()
+    #expect(file.source == .confirmed)
+    #expect(sandbox.bytes() == big)
+    #expect(sandbox.names == [".json", "file"])
   }
 
-  @Test func `a coding that nobody asked for is taken off`() async throws {
-    // "hello" as gzip -n makes it.
-    let coded: [UInt8] = [
-      0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 0xcb, 0x48, 0xcd, 0xc9, 0xc9, 7, 0, 0x86, 0xa6, 0x10,
-      0x36, 5, 0, 0, 0,
-    ]
-    let gzip = FileServer.Fault(fields: [HTTPField("Content-Encoding", "gzip")])
-    let archive = FileServer.Fault(fields: [
-      HTTPField("Content-Encoding", "x-gzip"), HTTPField("Content-Type", "application/x-gzip"),
-    ])
-    let downloader = sandbox.downloader(FileServer(coded, faults: [gzip, archive, gzip, gzip]))
-    let file = try await downloader.download(sandbox.asked())
-    #expect(sandbox.bytes() == Array("hello".utf8))
-    #expect(!file.record.head.fields.contains("Content-Encoding"))
-    // A strong tag would say that the coded bytes are these.
-    #expect(file.record.head.fields.first(named: "ETag")?.text == "W/\"1\"")
-    _ = try await downloader.download(sandbox.asked("archive"))
-    #expect(sandbox.bytes("archive") == coded)
-    // By its name, here or there.
-    _ = try await downloader.download(sandbox.asked("a.TGZ"))
-    #expect(sandbox.bytes("a.TGZ") == coded)
-    _ = try await downloader.download(sandbox.asked("b", url: "/b.tar.gz?v=1"))
-    #expect(sandbox.bytes("b") == coded)
+  @Test func `one that waits for another can be cancelled`() async throws {
+    let server = FileServer(big)
+    let (first, gate) = await held(sandbox.downloader(server), server)
+    let second = sandbox.downloader(server).start(sandbox.asked())
+    await eventually { second.progress.phase == .waiting }
+    second.cancel()
+    await #expect(throws: DownloadError.self) { try await second.value() }
+    gate.open()
+    _ = try await first.value()
+  }
+
+  @Test func `a full disk keeps what was written, and room lets it go on`() async throws {
+    let disk = FaultyFiles()
+    let server = FileServer(big)
+    let downloader = Downloader(
+      server, DownloaderOptions(maximumRetries: 0), sandbox.clock, disk)
+    let (download, gate) = await held(downloader, server)
+    disk.faults.setFull(true)
+    gate.open()
+    await #expect(throws: download.error(.file(SystemError(ENOSPC)))) {
+      try await download.value()
+    }
+    #expect(sandbox.bytes() == nil)
+    disk.faults.setFull(false)
+    _ = try await downloader.download(sandbox.asked())
+    #expect(sandbox.bytes() == big)
+  }
+
+  @Test func `many at once finish, with no more transfers than allowed`() async throws {
+    let server = FileServer(big)
+    let downloader = sandbox.downloader(server, transfers: 5, perHost: 3)
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for number in 0..<200 {
+        let request = sandbox.asked("f\(number)", url: "/\(number)")
+        group.addTask { _ = try await downloader.download(request) }
+      }
+      try await group.waitForAll()
+    }
+    #expect(sandbox.names.count == 400)
+    #expect(sandbox.bytes("f199") == big)
   }
 }
