@@ -1,0 +1,71 @@
+import CacheFormat
+import CacheStore
+import HTTPSemantics
+import Testing
+
+@testable import HTTPCaching
+
+struct HotResponsesTests {
+  private func item(
+    _ key: ByteString, bytes: Int = 10, source: EntrySource = .disk
+  ) throws -> HotResponses.Item {
+    let body = [UInt8](repeating: 1, count: bytes)
+    let head = PutHead(
+      keyHash: KeyHash(high: 0, low: 0), digest: Digest(hashing: body), variant: 0,
+      length: UInt64(bytes), created: moment(0), accessed: moment(0), expires: nil, bodyFile: 0,
+      overhead: 0, status: 200, isPinned: false)
+    let info = EntryInfo(
+      record: PutRecord(head: head, key: key, metadata: EntryMetadata(status: 200)),
+      accessed: moment(0))
+    let variant = try #require(StoredVariant(info, .bytes(body, source), CacheRules()))
+    return HotResponses.Item(outline: [], variants: [variant])
+  }
+
+  @Test func `a response that was kept comes from memory`() throws {
+    let hot = HotResponses(bytes: 1 << 20)
+    hot.insert("a", try item("a"))
+    guard case .bytes(_, .memory)? = hot.find("a")?.variants.first?.body else {
+      Issue.record("not from memory")
+      return
+    }
+    #expect(hot.find("b") == nil && hot.bytes > 10)
+    hot.remove("a")
+    #expect(hot.find("a") == nil)
+  }
+
+  @Test func `without memory nothing is kept, nor what takes more than an eighth`() throws {
+    let none = HotResponses(bytes: 0)
+    none.insert("a", try item("a"))
+    #expect(none.find("a") == nil && none.bytes == 0)
+    let hot = HotResponses(bytes: 800_000)
+    hot.insert("a", try item("a", bytes: 100_000))
+    #expect(hot.find("a") == nil)
+    hot.insert("a", try item("a", bytes: 90_000))
+    #expect(hot.find("a") != nil)
+  }
+
+  @Test func `what is used stays, what is not used goes, and the memory is bounded`() throws {
+    let limit = 1 << 20
+    let hot = HotResponses(bytes: limit)
+    hot.insert("used", try item("used", bytes: 50_000))
+    for number in 0..<100 {
+      hot.insert(ByteString("k\(number)"), try item(ByteString("k\(number)"), bytes: 50_000))
+      #expect(hot.find("used") != nil, "\(number)")
+      #expect(hot.bytes <= limit + limit / 8, "\(number)")
+    }
+    #expect(hot.find("k0") == nil && hot.find("k99") != nil)
+  }
+
+  @Test func `an update is for the same response alone`() throws {
+    let hot = HotResponses(bytes: 1 << 20)
+    hot.insert("a", try item("a"))
+    let other = try #require(try item("a", bytes: 11).variants.first)
+    hot.update(other)
+    #expect(hot.find("a")?.variants.first?.length == 10)
+    let same = try #require(try item("a").variants.first).with(nil)
+    hot.update(same)
+    if hot.find("a")?.variants.first?.body != nil { Issue.record("it was not updated") }
+    hot.update(try #require(try item("b").variants.first))
+    #expect(hot.find("b") == nil)
+  }
+}

@@ -1,0 +1,57 @@
+import CacheFormat
+import CacheStore
+import HTTPSemantics
+import Testing
+
+@testable import HTTPCaching
+
+struct ResponseCacheStoreTests {
+  private func select(_ fields: (String, String?)...) -> Selection {
+    Selection(
+      fields: fields.map { SelectedField(name: $0.0, value: $0.1.map { Array($0.utf8) }) })
+  }
+
+  @Test func `only a whole response that every request selects is the variant 0`() throws {
+    let part = try #require(ContentRange(Array("bytes 0-4/10".utf8)))
+    #expect(ResponseCache.variant(.none, nil) == 0)
+    let others = [
+      ResponseCache.variant(.none, part), ResponseCache.variant(select(("a", nil)), nil),
+      ResponseCache.variant(select(("a", "")), nil), ResponseCache.variant(select(("a", "b")), nil),
+      ResponseCache.variant(select(("a", "b"), ("c", "d")), nil),
+      ResponseCache.variant(select(("a", "b"), ("c", nil)), nil),
+      ResponseCache.variant(select(("a", "b")), part),
+    ]
+    #expect(Set(others).count == others.count && !others.contains(0))
+    #expect(ResponseCache.variant(select(("c", "d"), ("a", "b")), nil) == others[4])
+  }
+
+  @Test func `parts with one beginning are one variant, whatever their ends are`() {
+    let values = ["bytes 5-9/10", "bytes 5-7/10", "bytes 5-7/*", "bytes 6-9/10"]
+    let numbers = values.map { ResponseCache.variant(.none, ContentRange(Array($0.utf8))) }
+    #expect(!numbers.contains(0))
+    #expect(numbers[0] == numbers[1] && numbers[1] == numbers[2] && numbers[2] != numbers[3])
+  }
+
+  @Test func `a response that is stale at receipt has no expiry`() throws {
+    let sandbox = try CacheSandbox()
+    func expiry(_ fields: [HTTPField]) -> Timestamp? {
+      let received = moment(100)
+      return sandbox.cache.expiry(
+        of: StoredResponse(
+          head(200, HTTPFields(fields)), ResponseTimes(request: received, response: received),
+          selection: .none, rules: CacheRules()))
+    }
+    #expect(expiry([HTTPField("Cache-Control", "max-age=60")]) == moment(160))
+    #expect(
+      expiry([HTTPField("Cache-Control", "max-age=60"), HTTPField("Age", "20")]) == moment(140))
+    for fields in [
+      [HTTPField("Cache-Control", "max-age=0")],
+      [HTTPField("Cache-Control", "max-age=60"), HTTPField("Age", "60")],
+      [HTTPField("Expires", "0")], [],
+    ] { #expect(expiry(fields) == nil) }
+    // The longest lifetime is that of the standard.
+    #expect(
+      expiry([HTTPField("Cache-Control", "max-age=99999999999999999999")])
+        == moment(100 + (1 << 31)))
+  }
+}
