@@ -1,7 +1,6 @@
 import CacheFormat
 import CacheStore
 import CacheSystem
-import SimulatedFiles
 import StoreChecking
 import Testing
 
@@ -335,23 +334,6 @@ private func hex(_ number: Int) -> String {
     #expect(try sandbox.repair(.safe, .deep).unrepaired == [])
     #expect(try sandbox.check(.deep).findings == [])
     #expect(try sandbox.kept(model).isSuperset(of: model.all))
-  }
-
-  @Test func `a body that others share, but that cannot be read now, is not forecast as lost`()
-    throws
-  {
-    let sandbox = CheckSandbox()
-    _ = try sandbox.fillModel()
-    try sandbox.remove(try RepairCase.body(sandbox, "shared0"))
-    // The check itself opens bodies in the directories of their keys.
-    let files = FaultyFiles()
-    files.faults.set {
-      $0.kind == .open && $0.name.hasSuffix(".body") && $0.name.contains("/") ? .inputOutput : nil
-    }
-    let forecast = try sandbox.forecast(.quick, fileSystem: files)
-    #expect(forecast.kinds.contains(.bodyMissing) && forecast.report.lostEntries == 0)
-    files.faults.set { $0.kind == .link ? .inputOutput : nil }
-    #expect(try sandbox.repair(.all, .quick, fileSystem: files).report.lostEntries == 0)
   }
 
   @Test func `the bytes of a damaged entry are kept in the quarantine`() throws {

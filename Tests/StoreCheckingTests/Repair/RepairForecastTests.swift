@@ -1,0 +1,60 @@
+import CacheFormat
+import CacheStore
+import CacheSystem
+import SimulatedFiles
+import StoreChecking
+import Testing
+
+@Suite struct RepairForecastTests {
+  @Test func `a body that others share, but that cannot be read now, is not forecast as lost`()
+    throws
+  {
+    let sandbox = CheckSandbox()
+    _ = try sandbox.fillModel()
+    try sandbox.remove(try RepairCase.body(sandbox, "shared0"))
+    // The check itself opens bodies in the directories of their keys.
+    let files = FaultyFiles()
+    files.faults.set {
+      $0.kind == .open && $0.name.hasSuffix(".body") && $0.name.contains("/") ? .inputOutput : nil
+    }
+    let forecast = try sandbox.forecast(.quick, fileSystem: files)
+    #expect(forecast.kinds.contains(.bodyMissing) && forecast.report.lostEntries == 0)
+    files.faults.set { $0.kind == .link ? .inputOutput : nil }
+    #expect(try sandbox.repair(.all, .quick, fileSystem: files).report.lostEntries == 0)
+  }
+
+  @Test func `a body that is too long is restored if it begins with the right one`() throws {
+    let sandbox = CheckSandbox()
+    let model = try sandbox.fillModel()
+    let path = try RepairCase.body(sandbox, "single2")
+    try sandbox.append(path, [1, 2, 3])
+    let forecast = try sandbox.forecast(.quick)
+    #expect(forecast.kinds == [.bodyLong] && forecast.report.lostEntries == 0)
+    #expect(try sandbox.repair(.all, .quick).report.lostEntries == 0)
+    #expect(try sandbox.kept(model) == model.all)
+    // One byte of the beginning is another one.
+    try sandbox.append(path, [1, 2, 3])
+    try sandbox.flip(path, at: 0)
+    let other = try sandbox.forecast(.deep)
+    #expect(other.report.lostEntries == 1)
+    #expect(try sandbox.repair(.all, .deep).report.lostEntries == 1)
+    #expect(try sandbox.kept(model) == model.all.filter { $0.key != "single2" })
+  }
+
+  @Test func `what is damaged but not lost is not counted, and a forecast changes nothing`() throws
+  {
+    let sandbox = CheckSandbox()
+    let model = try sandbox.fillModel()
+    try sandbox.write(try RepairCase.metadata(sandbox, "single1"), [])
+    try sandbox.remove(try RepairCase.metadata(sandbox, "single2"))
+    try sandbox.remove(try RepairCase.body(sandbox, "shared1"))
+    try sandbox.remove(try RepairCase.body(sandbox, "single3"))
+    for _ in 0..<2 {
+      let forecast = try sandbox.forecast(.deep)
+      #expect(Set(forecast.kinds) == [.metadataDamaged, .metadataMissing, .bodyMissing])
+      #expect(forecast.report.lostEntries == 1 && forecast.report.repaired == 0)
+    }
+    #expect(try sandbox.repair(.all, .deep).report.lostEntries == 1)
+    #expect(try sandbox.kept(model) == model.all.filter { $0.key != "single3" })
+  }
+}
