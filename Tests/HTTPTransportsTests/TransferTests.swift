@@ -8,7 +8,7 @@ import TransportTesting
 
 @testable import CurlHTTP
 
-struct FlowTests {
+struct TransferTests {
   /// Says what one transfer of a random run does.
   private struct Plan {
     let count: Int
