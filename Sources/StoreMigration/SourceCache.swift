@@ -102,7 +102,7 @@ package final class SourceCache {
   /// - Throws: ``SourceError`` if the source fails. The rows returned before are complete.
   package func nextRow() throws(SourceError) -> SourceRow? {
     do throws(DatabaseError) {
-      guard let row = try following(last) else { return nil }
+      guard let row = try Self.following(last, next) else { return nil }
       last = row
       return try examine(row)
     } catch { throw source.error(error) }
@@ -118,10 +118,6 @@ package final class SourceCache {
   /// read.
   package func openBody(_ body: SourceBody) throws(SourceError) -> SourceBodyReader {
     try SourceBodyReader(body, reader.bodies, source)
-  }
-
-  private func following(_ row: Int64?) throws(DatabaseError) -> Int64? {
-    try Self.following(row, next)
   }
 
   private static func following(_ row: Int64?, _ next: Statement) throws(DatabaseError) -> Int64? {

@@ -41,7 +41,7 @@ package struct SourceEntry: Sendable {
   package var url: String
 
   /// `GET` or `HEAD`.
-  package var method: String
+  package var method = "GET"
 
   /// The status of the response; 200 if the source has none (``MadeUp/status``).
   package var status: Int
@@ -85,16 +85,6 @@ package struct SourceEntry: Sendable {
 
   /// The site for which the entry was kept, if it was kept for one only (cfnetwork).
   package var partition: String?
-
-  init(
-    url: String, method: String = "GET", status: Int, fields: HTTPFields, body: SourceBody
-  ) {
-    self.url = url
-    self.method = method
-    self.status = status
-    self.fields = fields
-    self.body = body
-  }
 
   /// The fields that select the entry: those of the request, and the credentials that its URL has. The
   /// key has no credentials, and one user must not get the response of another.

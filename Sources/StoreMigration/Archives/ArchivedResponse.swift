@@ -1,7 +1,6 @@
 internal import CacheFormat
 internal import HTTPSemantics
 
-/// An archived response.
 struct ArchivedResponse {
   /// The URL of the last response, after redirects.
   var url: String?

@@ -10,7 +10,6 @@ final class Database {
   // Safety: opened in init and closed in deinit; statements and blobs hold this object.
   private let handle: OpaquePointer
 
-  /// Opens a database file.
   init(path: String, _ access: Access) throws(DatabaseError) {
     var opened: OpaquePointer?
     // Safety: SQLite sets the handle, even if it fails; the path is valid during the call.
@@ -59,7 +58,6 @@ final class Database {
     guard code == SQLITE_OK else { throw failure(code) }
   }
 
-  /// Compiles a statement.
   func prepare(_ sql: String) throws(DatabaseError) -> Statement {
     var compiled: OpaquePointer?
     // Safety: SQLite sets the statement; the text is valid during the call.

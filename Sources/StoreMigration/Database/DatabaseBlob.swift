@@ -7,7 +7,6 @@ final class DatabaseBlob {
   private let handle: OpaquePointer
   private let database: Database
 
-  /// The row of this value.
   private(set) var row: Int64
 
   init(_ handle: OpaquePointer, of database: Database, row: Int64) {
@@ -25,7 +24,6 @@ final class DatabaseBlob {
     self.row = row
   }
 
-  /// The number of bytes.
   var count: Int { unsafe Int(sqlite3_blob_bytes(handle)) }
 
   /// Reads up to `count` bytes, fewer at the end.

@@ -17,7 +17,6 @@ struct DatabaseError: Error {
   /// Whether a table or a column that a statement names is missing.
   var isSchema: Bool { code == SQLITE_ERROR || code == SQLITE_SCHEMA }
 
-  /// The cause as an error of the source.
   var cause: SourceError.Cause {
     switch code {
     case SQLITE_NOTADB: .notADatabase

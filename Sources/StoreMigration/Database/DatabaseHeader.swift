@@ -7,7 +7,6 @@ struct DatabaseHeader {
 
   /// Whether the file is in rollback mode, which needs no -wal and no -shm.
   let isRollbackMode: Bool
-  /// The size of a page, in bytes.
   let pageBytes: UInt64
   /// Whether the file has fewer pages than the header states or, if it states none, ends within a
   /// page.

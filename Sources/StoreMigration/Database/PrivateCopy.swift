@@ -12,7 +12,6 @@ struct PrivateCopy {
   let path: String
   /// Whether that is the source itself, which is then only read.
   let isInPlace: Bool
-  /// The header of the file.
   let header: DatabaseHeader
   /// Whether a -wal or a -journal may have pages that the file lacks.
   let hasLoggedPages: Bool

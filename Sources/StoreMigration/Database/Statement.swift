@@ -1,6 +1,5 @@
 internal import CSQLite
 
-/// One compiled statement.
 @safe
 final class Statement {
   // Safety: made by `Database.prepare`, finalized in deinit; the database lives at least as long.

@@ -25,7 +25,6 @@ final class BodyFolder {
   /// The names of such folders beside a database, for all formats.
   static let names = ["fsCachedData", "data"]
 
-  /// Whether the folder exists.
   var exists: Bool { folder != nil }
 
   /// Finds the file of a body.

@@ -10,6 +10,5 @@ public final class MigrationStop: Sendable {
   /// Requests the end.
   public func request() { flag.store(true, ordering: .relaxed) }
 
-  /// Whether the end was requested.
   var isRequested: Bool { flag.load(ordering: .relaxed) }
 }

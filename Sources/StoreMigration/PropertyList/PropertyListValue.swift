@@ -59,12 +59,6 @@ package struct PropertyListPair: Sendable, Hashable {
   package var key: PropertyListValue
   /// The value of the key.
   package var value: PropertyListValue
-
-  /// Creates a pair.
-  package init(key: PropertyListValue, value: PropertyListValue) {
-    self.key = key
-    self.value = value
-  }
 }
 
 /// The limits for reading one property list, however its objects refer to one another.
