@@ -79,7 +79,6 @@ struct AnswerNote {
     if url.isEmpty { url = TargetText.withoutCredentials(target) }
   }
 
-  /// Returns the record.
   func record(client: String, _ isComplete: Bool, _ end: Int64) -> AnswerRecord {
     // The clock may have been set back.
     let nanoseconds = max(0, end.subtractingReportingOverflow(start).partialValue)

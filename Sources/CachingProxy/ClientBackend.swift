@@ -45,7 +45,6 @@ struct ClientBackend: ProxyBackend {
       policy: policy, decodesContent: false, maximumRedirects: 0, onInterim: onInterim)
   }
 
-  /// Returns the answer for a failure.
   private func failure(_ error: ClientError) -> ProxyAnswer {
     var status = CacheStatus(cacheName: client.options.cacheName)
     status.detail = error.statusDetail

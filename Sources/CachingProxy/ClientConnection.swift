@@ -37,7 +37,6 @@ struct ClientConnection: @unchecked Sendable {
     resume()
   }
 
-  /// The number of the socket.
   var socket: Int32 { unsafe ocmhd_socket(pointer) }
 
   /// The object that was created for the connection.
@@ -108,7 +107,6 @@ final class ClientInfo: Sendable {
   /// The numeric address; empty if there is none.
   let address: String
 
-  /// The number of the socket.
   let socket: Int32
 
   /// The server that the client believes to speak TLS with; `nil` if the connection is not
@@ -132,7 +130,6 @@ final class ClientInfo: Sendable {
   /// Notes that the head of a request has come.
   func beginRequest() { isAskingNow.store(true, ordering: .relaxed) }
 
-  /// Notes that a request has ended.
   func endRequest() {
     ended.add(1, ordering: .relaxed)
     isAskingNow.store(false, ordering: .relaxed)

@@ -61,7 +61,6 @@ struct EarlyAnswer {
     return head + [0x0D, 0x0A]
   }
 
-  /// Returns a piece in its framing.
   func framed(_ piece: [UInt8]) -> [UInt8] {
     guard framing == .chunks else { return piece }
     return Array("\(String(piece.count, radix: 16))\r\n".utf8) + piece + [0x0D, 0x0A]

@@ -35,7 +35,6 @@ final class HeadWatch: Sendable {
     if started == nil { return nil }
   }
 
-  /// Begins to watch a client.
   func add(_ client: ClientInfo) {
     state.change { $0.clients.append(Watched(client: client, end: .now + patience)) }
   }

@@ -43,7 +43,6 @@ struct NewClient: Sendable {
   /// acknowledgement of what was sent before, which takes 40 ms.
   func sendWithoutDelay() { SocketEnd.sendWithoutDelay(descriptor) }
 
-  /// Closes the connection.
   func close() { ListeningSocket.close(descriptor) }
 
   /// The numeric address; empty if there is none.

@@ -5,7 +5,6 @@ enum OwnAnswers {
   /// The name of the cache in `Cache-Status`, unless another one is set.
   static let cacheName = "OfflineCache"
 
-  /// Returns an answer with a text.
   static func text(
     _ status: Int, _ words: String, cacheStatus: CacheStatus, closes: Bool = false
   ) -> ProxyAnswer {
@@ -89,7 +88,6 @@ enum OwnAnswers {
     return answer
   }
 
-  /// Returns the answer with a page of the proxy.
   static func page(_ page: ProxyPage?) -> ProxyAnswer {
     guard let page else {
       return text(

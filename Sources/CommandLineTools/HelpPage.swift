@@ -22,7 +22,6 @@ struct HelpPage {
     return words.joined(separator: " ")
   }
 
-  /// The text of the page.
   var text: String {
     var sections = [wrap("\(command.summary).", width: width).joined(separator: "\n")]
     sections.append("Usage: \(usageLine)")

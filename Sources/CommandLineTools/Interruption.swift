@@ -125,7 +125,6 @@ package enum Interruption {
   }
 }
 
-/// The disposition of a signal.
 private typealias Disposition = @convention(c) (Int32) -> Void
 
 /// The descriptor that the handler writes to. The initial value is constant, so the handler never

@@ -11,7 +11,6 @@ struct Parser {
   /// Creates a parser for a tool.
   init(root: Command) { path = [root] }
 
-  /// The command that is being parsed.
   private var current: Command { path[path.count - 1] }
 
   /// The name of the command with the name of the tool in front, for messages.
@@ -244,7 +243,6 @@ extension Parser {
       near.map { "did you mean --\($0)?" } ?? seeHelp)
   }
 
-  /// Returns the error for an unknown letter.
   private func unknownLetter(_ letter: Argument, in bundle: ArraySlice<UInt8>) -> UsageError {
     let whole = Argument(bytes: Array(bundle))
     // The usual mistake is one dash too few, as in `-json`.

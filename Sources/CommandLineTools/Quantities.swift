@@ -14,7 +14,6 @@ extension ValueKind where Value == UInt64 {
     }
   }
 
-  /// Returns the bounds as text.
   private static func describe(_ bounds: ClosedRange<UInt64>) -> String {
     let example = "a size such as 500M, 2GiB or 1.5GB"
     if bounds.lowerBound == 0 && bounds.upperBound >= UInt64(Int64.max) { return example }
@@ -151,7 +150,6 @@ private func takeDecimal(_ rest: inout ArraySlice<UInt8>) -> Decimal? {
   return count > 0 ? number : nil
 }
 
-/// Returns whether a byte is an ASCII digit.
 func isDigit(_ byte: UInt8) -> Bool {
   byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9")
 }

@@ -7,13 +7,6 @@ package struct UsageError: Error, Hashable, CustomStringConvertible {
   /// The advice.
   package var remedy: String
 
-  /// Creates an error.
-  package init(command: String, problem: String, remedy: String) {
-    self.command = command
-    self.problem = problem
-    self.remedy = remedy
-  }
-
   /// The error in one line: `tool: what is wrong; what to do`.
   package var description: String { "\(command): \(problem); \(remedy)" }
 }

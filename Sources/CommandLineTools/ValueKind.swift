@@ -131,7 +131,6 @@ extension ValueKind where Value == Int {
     }
   }
 
-  /// Returns the bounds as text.
   private static func describe(_ bounds: ClosedRange<Int>) -> String {
     bounds.upperBound == Int.max
       ? "of at least \(bounds.lowerBound)"

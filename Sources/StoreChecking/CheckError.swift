@@ -54,7 +54,6 @@ extension CheckError {
     self.init(code, path: path, errno: error.code, cause: error.description, remedy: remedy)
   }
 
-  /// Makes the error for a check that was cancelled.
   static func cancelled(_ path: String) -> CheckError {
     CheckError(
       .cancelled, path: path, cause: "the check was cancelled", remedy: "start it again")

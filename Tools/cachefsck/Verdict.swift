@@ -40,7 +40,6 @@ struct Verdict {
   /// Whether the check was cancelled rather than failed.
   var isCancelled: Bool { error?.code == .cancelled }
 
-  /// The exit status.
   var status: ExitStatus {
     let found = ExitStatus(tally)
     // A part that could not be compared may have problems.

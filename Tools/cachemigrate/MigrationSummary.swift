@@ -48,7 +48,6 @@ struct MigrationSummary {
     if case .cancelled? = failure as? MigrationError { true } else { false }
   }
 
-  /// The exit status.
   var status: ExitStatus {
     if isCancelled { return .cancelled }
     if failure != nil { return .operationalError }

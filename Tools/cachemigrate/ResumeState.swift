@@ -11,7 +11,6 @@ struct ResumeState: Sendable, Hashable {
   var row: Int64
   /// The counts up to that row.
   var counts: MigrationCounts
-  /// The length of the report.
   var reportLength: Int64
 
   /// The limit on the size of the file, in bytes.

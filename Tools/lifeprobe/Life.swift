@@ -53,7 +53,6 @@ final class Life {
 
   var store: Store { programs[active].store }
 
-  /// Starts a program.
   func open(limits: Limits? = nil) -> Program {
     let process = SimulatedProcess(on: volume)
     do {

@@ -55,7 +55,6 @@ final class Browser {
     self.arguments = arguments
   }
 
-  /// The port of the page.
   var port: UInt16? { url.map { UInt16(clamping: $0.port) } }
 
   private static func find(_ wanted: String?) throws -> (Kind, String) {

@@ -10,7 +10,6 @@ struct BrowserProfile {
   /// The path of the certificate of the authority that is trusted.
   let certificate: String
 
-  /// The folder of the profile.
   var path: String { "\(home)/profile" }
 
   /// Makes a profile for Chromium, which takes what it trusts from the user's HOME, not from the

@@ -37,7 +37,6 @@ enum CaCommand {
     "ca", summary: "Makes, shows and removes the authority for serve --intercept",
     subcommands: [creating, showing, TrustCommand.declaration, removing], usesGlobalOptions: false)
 
-  /// Runs the subcommand with this name.
   static func run(_ invocation: Invocation) throws -> ExitStatus {
     let files = try AuthorityFiles()
     switch invocation.command {

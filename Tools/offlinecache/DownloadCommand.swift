@@ -202,7 +202,6 @@ enum DownloadCommand {
     return request
   }
 
-  /// Returns the path of the file for a URL.
   static func path(of url: NormalizedURL, in folder: Argument) throws(ToolError) -> String {
     let folder = try text(of: folder)
     let name = String(decoding: OutputPath.fileName(for: url), as: UTF8.self)
@@ -233,7 +232,6 @@ enum DownloadCommand {
 }
 
 extension ValueKind where Value == StatedDigest {
-  /// A SHA-256 in hex.
   static var sha256: ValueKind {
     ValueKind("HEX", expected: "64 hex digits, as sha256sum prints them") {
       StatedDigest(.sha256, hex: $0)

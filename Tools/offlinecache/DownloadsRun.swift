@@ -10,7 +10,6 @@ struct DownloadsRun: Sendable {
   private let progress: ProgressLine
   private let output = OutputLines()
 
-  /// Starts all downloads.
   init(
     _ downloader: Downloader, _ requests: [DownloadRequest], _ shared: RemoteDownloads?,
     isQuiet: Bool
@@ -112,7 +111,6 @@ private final class OutputLines: Sendable {
 
 /// The sums of the progress of all downloads.
 private final class ProgressSums: Sendable {
-  /// The sums of some downloads.
   private struct Sums {
     /// Servers may state any length; more than this counts as unknown, so that no sum overflows.
     static let most: UInt64 = 1 << 43

@@ -8,7 +8,6 @@ func secondsFromNow(_ seconds: Double) -> Timestamp {
 }
 
 extension Duration {
-  /// The length in seconds.
   var seconds: Double { self / .seconds(1) }
 
   /// The length in whole seconds, rounded up.

@@ -42,7 +42,6 @@ enum GetCommand {
     }
   }
 
-  /// Returns the newest variant of a key.
   private static func newest(_ key: ByteString, _ store: Store) -> UInt64 {
     let outline = store.outline(of: key)
     if outline.count == 1 { return outline[0].variant }

@@ -7,7 +7,6 @@ enum HeaderOption {
     "header", short: "H", .header, repeats: true,
     help: "Add a field to each request; Authorization and Cookie are not sent to other hosts")
 
-  /// Returns the request for a URL.
   static func request(_ url: NormalizedURL, _ invocation: Invocation) -> HTTPRequest {
     HTTPRequest(url: url, fields: HTTPFields(invocation.all(option)))
   }

@@ -49,7 +49,6 @@ final class OutputFile {
     if replacement == nil, output.descriptor > 2 { close(output.descriptor) }
   }
 
-  /// Writes bytes.
   func write(_ bytes: [UInt8]) throws(OutputError) { try output.write(bytes) }
 
   /// Makes the file appear under its name.

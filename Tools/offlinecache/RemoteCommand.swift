@@ -52,7 +52,6 @@ enum RemoteCommand {
     "remote", summary: "Checks, fills and purges a second tier that machines share",
     subcommands: [checking, pushing, purging])
 
-  /// Runs the subcommand with this name.
   static func run(_ invocation: Invocation) async throws -> ExitStatus {
     switch invocation.command {
     case "check": try await check(invocation)

@@ -28,7 +28,6 @@ enum RemoteOptions {
     help: "The servers are S3 services in this region; the keys are taken from AWS_ACCESS_KEY_ID, "
       + "AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN")
 
-  /// All options.
   static let all: [any OptionDeclaration] = [url, mode, namespace, secretFile, region]
 
   /// Returns the set-up of the command line, or `nil` without `--remote`.

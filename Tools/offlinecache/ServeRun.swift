@@ -10,7 +10,6 @@ import HTTPTransports
 
 // The work of `serve`, and of `browse`, which serves one browser.
 extension ServeCommand {
-  /// Reads the authority.
   private static func authority() throws -> LocalAuthority {
     let authority = try AuthorityFiles().require()
     if authority.to.nanoseconds < secondsFromNow(86_400).nanoseconds {

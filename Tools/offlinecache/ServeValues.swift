@@ -50,7 +50,6 @@ extension ValueKind where Value == HostPattern {
 }
 
 extension ValueKind where Value == UInt16 {
-  /// A port.
   static var port: ValueKind {
     ValueKind("PORT", expected: "a port from 1 to 65535") { text in
       guard let port = UInt16(text), port > 0 else { return nil }

@@ -140,7 +140,6 @@ struct TrustVariables {
 
   /// The variables that name files of the user's own, and these files.
   let own: [(name: String, value: String)]
-  /// The path of the bundle.
   let bundle: String
   /// Whether the bundle has the authorities of the system.
   let hasSystem: Bool

@@ -177,7 +177,6 @@ extension InvalidValue {
 }
 
 extension ValueKind where Value == String {
-  /// The name of a method.
   static var method: ValueKind {
     ValueKind("METHOD", expected: "the name of a method such as POST, PUT or PATCH") { text in
       HTTPField.isToken(text) && text != "CONNECT" ? text : nil

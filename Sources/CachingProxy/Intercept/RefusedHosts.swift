@@ -11,7 +11,6 @@ struct RefusedHosts {
 
   private var hosts: [String: (refusals: Int, last: ContinuousClock.Instant)] = [:]
 
-  /// Returns whether a host counts as refused.
   func contains(_ host: String, at now: ContinuousClock.Instant) -> Bool {
     hosts[host].map { $0.refusals >= Self.enough && now < $0.last + Self.duration } ?? false
   }

@@ -3,7 +3,6 @@
 /// A literal is used unchanged. An interpolated value is escaped, unless it is `HTML` itself. So
 /// markup comes only from the source code, and no URL and no reason can become markup.
 struct HTML: ExpressibleByStringInterpolation, Sendable, Hashable {
-  /// The markup.
   private(set) var text: String
 
   init(stringLiteral value: StaticString) {
@@ -20,12 +19,10 @@ struct HTML: ExpressibleByStringInterpolation, Sendable, Hashable {
     for piece in pieces { text += piece.text }
   }
 
-  /// Appends a piece.
   static func += (left: inout HTML, right: HTML) {
     left.text += right.text
   }
 
-  /// The interpolation of a literal.
   struct Interpolation: StringInterpolationProtocol {
     fileprivate var text = ""
 

@@ -23,7 +23,6 @@ struct SitesPage {
     var bytes: UInt64 = 0
   }
 
-  /// The document.
   var html: HTML {
     """
     \(StatusStyle.head(title: "Available offline \u{B7} OfflineCache", nonce: nonce))

@@ -9,7 +9,6 @@ struct StatusPage {
   /// The number that allows the style and the script in a browser (Content Security Policy).
   let nonce: String
 
-  /// The document.
   var html: HTML {
     """
     \(StatusStyle.head(title: title, nonce: nonce))

@@ -12,7 +12,6 @@ struct StoreSurvey: Sendable {
   var time = Timestamp(nanoseconds: 0)
   /// The duration of the walk.
   var nanoseconds: Int64 = 0
-  /// The number of entries.
   var entries: UInt64 = 0
   /// The names with the most bytes: by host, by first part of the path, and by type.
   var hosts: [WeightedNames.Weight] = []
@@ -77,7 +76,6 @@ struct StoreSurvey: Sendable {
   }
 }
 
-/// One entry in the survey.
 struct SurveyedEntry: Sendable, Hashable {
   /// The URL, or the key of an entry that has none.
   var url: String

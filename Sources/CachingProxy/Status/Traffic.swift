@@ -3,7 +3,6 @@ internal import CacheSystem
 
 /// The counts of a proxy's answers, in memory of a fixed size.
 final class Traffic: Sendable {
-  /// The number of seconds that are kept.
   static let keptSeconds = 300
   static let keptMinutes = 24 * 60
   static let keptAnswers = 200
@@ -54,7 +53,6 @@ final class Traffic: Sendable {
 /// The counts up to a moment.
 struct TrafficReport: Sendable {
   var total: TrafficCounts
-  /// The tunnels since the start.
   var tunnels = TunnelCounts()
   /// The last 300 seconds, the oldest first.
   var seconds: [TrafficSpan]

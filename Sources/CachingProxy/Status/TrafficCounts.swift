@@ -11,7 +11,6 @@ struct TrafficCounts: Sendable, Hashable {
   /// The number of answers that were not stored because the store failed.
   private(set) var notStored: UInt64 = 0
 
-  /// Records an answer.
   mutating func add(_ record: AnswerRecord, _ account: AnswerRecord.Account) {
     outcomes[account.outcome.rawValue] += 1
     sentBytes &+= record.bytesSent
@@ -29,10 +28,8 @@ struct TrafficCounts: Sendable, Hashable {
     left.notStored += right.notStored
   }
 
-  /// The number of answers with an outcome.
   subscript(outcome: AnswerOutcome) -> UInt64 { outcomes[outcome.rawValue] }
 
-  /// The number of all answers.
   var all: UInt64 { outcomes.wrappedSum() }
 
   /// The number of answers that came from the store without waiting for the origin.

@@ -3,7 +3,6 @@
 /// A place is reused when its turn comes again, so nothing has to be cleared in between. If the
 /// clock jumps, only the skipped spans are lost.
 struct TrafficRing: Sendable {
-  /// The length of a span in seconds.
   private let spanSeconds: Int64
   private var places: [Place]
 
@@ -45,7 +44,6 @@ struct TrafficRing: Sendable {
   }
 }
 
-/// The counts of one span of time.
 struct TrafficSpan: Sendable, Hashable {
   /// The beginning of the span, in seconds since 1970.
   var start: Int64

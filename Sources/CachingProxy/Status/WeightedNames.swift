@@ -3,7 +3,6 @@
 /// If there are too many names, the half with the fewest bytes is removed. A removed name that
 /// occurs again starts at zero; by then the important names are far ahead.
 struct WeightedNames: Sendable {
-  /// The limit on the number of names.
   static let maximumNames = 4096
 
   private var sums: [String: Weight] = [:]

@@ -13,7 +13,6 @@ struct ConnectHead: Hashable {
   let port: UInt16
   let fields: HTTPFields
 
-  /// The host and port.
   var authority: String { "\(host):\(port)" }
 
   /// Returns the length of the head with its empty line, or `nil` if more bytes are needed.

@@ -55,7 +55,6 @@ final class CheckRun: Sendable {
     finding.kind == .entryUnrecorded && state.withLock { !$0.hasJournal }
   }
 
-  /// Checks the store.
   func perform() throws(CheckError) -> CheckReport {
     let root = try openRoot()
     let place = try checkPlace(root)

@@ -7,7 +7,6 @@ internal import CacheSystem
 struct Examination {
   /// Facts about the whole store.
   struct Context: Sendable {
-    /// Whether there is an index.
     var hasIndex: Bool
     /// Whether the journal is whole, so that files without a record were never promised; otherwise
     /// the tree decides.

@@ -8,7 +8,6 @@ internal import CacheSystem
 /// No lock is taken here. If something looks wrong, the caller reads the journal again, the last
 /// time with the lock.
 struct JournalCheck {
-  /// The result of one reading.
   struct Result: Sendable {
     var suspicions: [Suspicion] = []
     var bytes: UInt64 = 0

@@ -50,7 +50,6 @@ struct KeyScene: Sendable {
     metadata[slot.variant] == nil && (slot.isEmbedded || bodies[slot.digest] == nil)
   }
 
-  /// Returns the path of a name in the directory.
   func path(_ name: PathName) -> [UInt8] { path + [UInt8(ascii: "/")] + name.bytes }
 }
 
@@ -62,7 +61,6 @@ enum DirectoryScene: Sendable {
   case unreadable(SystemError)
 }
 
-/// A metadata file.
 struct MetadataScene: Sendable {
   var status: FileStatus
   var reading: DocumentReading
@@ -100,7 +98,6 @@ struct DocumentFacts: Sendable {
   var bytes: Int
 }
 
-/// A body.
 struct BodyScene: Sendable {
   var status: FileStatus
   var reading: BodyReading

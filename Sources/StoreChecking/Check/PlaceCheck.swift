@@ -4,7 +4,6 @@ internal import CacheSystem
 
 /// A check of the directory of a store: names, kinds, modes, owner, store.json, the tag.
 struct PlaceCheck {
-  /// The result of one check.
   struct Result: Sendable {
     var suspicions: [Suspicion] = []
     /// The content of store.json, or the part of it that can be restored.

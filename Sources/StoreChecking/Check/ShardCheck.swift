@@ -1,7 +1,6 @@
 internal import CacheFormat
 internal import CacheStore
 internal import CacheSystem
-internal import Synchronization
 
 /// A check of shards, one after the other; for one thread.
 final class ShardCheck {

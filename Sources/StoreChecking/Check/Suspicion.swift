@@ -28,7 +28,6 @@ struct Suspicion: Sendable {
     self.detail = detail
   }
 
-  /// Returns the finding for the suspicion.
   func finding(_ outcome: Finding.Outcome = .left, lostEntries: Int = 0) -> Finding {
     Finding(
       kind, path: path, key: key, detail: detail, outcome: outcome,
@@ -40,6 +39,5 @@ struct Suspicion: Sendable {
     variant == slot.variant || name?.bytes == Layout.body(slot.digest).bytes
   }
 
-  /// Returns whether both have the same kind and path.
   func isSame(as other: Suspicion) -> Bool { kind == other.kind && path == other.path }
 }

@@ -120,7 +120,6 @@ struct PlaceMender {
     try StorePlace.setAside(name, root, strays)
   }
 
-  /// Writes CACHEDIR.TAG.
   private func writeTag(_ root: borrowing Descriptor) throws(SystemError) {
     let lock = try lockJournal(root)
     defer { fileSystem.unlock(lock.raw) }
