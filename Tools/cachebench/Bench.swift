@@ -4,7 +4,6 @@ final class Bench {
   let workspace: Workspace
   let report: Report
 
-  /// Puts a run together.
   init(_ configuration: Configuration, workspace: Workspace) {
     self.configuration = configuration
     self.workspace = workspace

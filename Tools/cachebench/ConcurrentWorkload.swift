@@ -15,11 +15,9 @@ extension FilledCaches {
   func measureThreads() throws {
     let shared = lanes.filter { ![.log, .dictionary].contains($0.name) }
     for (operation, work) in [(Operation.hit, "concurrent-hit"), (.store, "concurrent-store")] {
-      var rows: [Row] = []
       for threads in bench.configuration.threads {
         rows += try measure(operation, work, threads, shared)
       }
-      add(rows)
     }
   }
 

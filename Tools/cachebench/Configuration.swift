@@ -32,7 +32,6 @@ enum Workload: String, CaseIterable, Sendable {
   }
 }
 
-/// What one run is to do.
 struct Configuration: Sendable {
   var workloads: [Workload]
   /// The numbers of entries that were asked for; nil for what suits each workload.
@@ -81,7 +80,6 @@ extension Configuration {
     "workload", .choice(Workload.allCases.map(\.rawValue) + ["all"]), .oneOrMore,
     help: "What to measure")
 
-  /// The command line.
   static let command = Command(
     "cachebench", summary: "Measures the store beside the bare system, SQLite and URLCache",
     discussion: [

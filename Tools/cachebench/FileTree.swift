@@ -1,18 +1,9 @@
 import CLibrary
-import CacheSystem
 import CommandLineTools
 import Foundation
 
 /// Folders, and the file system that they are on.
 enum FileTree {
-  /// Makes a folder that only its owner may enter.
-  static func makeDirectory(_ path: String) throws {
-    // Safety: the path is passed as a NUL-terminated string for the call.
-    guard unsafe mkdir(path, 0o700) == 0 || errno == EEXIST else {
-      throw BenchmarkError("\(path): cannot make the folder: \(SystemError(errno).description)")
-    }
-  }
-
   /// Warns when files are being made much more slowly than they can be.
   ///
   /// For five minutes ext4 does not reuse the inode of a removed file and searches around it

@@ -10,7 +10,7 @@ final class FilledCaches {
   let count: Int
   let lanes: [Lane]
   /// What was measured so far, and what has to be said about it.
-  private(set) var rows: [Row] = []
+  var rows: [Row] = []
   private(set) var notes: [String] = []
   private var nextFresh: Int
 
@@ -30,11 +30,6 @@ final class FilledCaches {
     return (nextFresh..<(nextFresh + number)).map { EntryID(index: $0) }
   }
 
-  /// Keeps rows for the report.
-  func add(_ rows: [Row]) {
-    self.rows += rows
-  }
-
   /// Runs one workload on the filled caches.
   func run(_ workload: Workload) throws {
     guard !lanes.isEmpty else { return }
@@ -50,11 +45,6 @@ final class FilledCaches {
     case .replace: try replace()
     default: break
     }
-  }
-
-  /// Closes the caches.
-  func close() {
-    for lane in lanes { lane.system.close() }
   }
 
   private func fill() throws {

@@ -1,10 +1,7 @@
 /// One system in a comparison, and what was measured of it so far.
 final class Lane {
-  /// The cache.
   let system: any CacheUnderTest
-  /// Where it lies.
   let directory: String
-  /// What was measured.
   private(set) var series = Series()
   private var entries: [EntryID] = []
   private var position = 0
@@ -20,7 +17,6 @@ final class Lane {
     self.directory = directory
   }
 
-  /// Which system it is.
   var name: SystemName { system.name }
   /// How many of the entries it was given it has worked through.
   var progress: Int { position }

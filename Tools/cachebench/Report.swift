@@ -1,5 +1,6 @@
 import CacheFormat
 import CommandLineTools
+import Foundation
 
 /// One line of results.
 struct Row: Sendable {
@@ -86,25 +87,10 @@ final class Report {
 
 /// Returns a number with a fixed count of decimals.
 func fixed(_ value: Double, _ decimals: Int) -> String {
-  var scale = 1.0
-  for _ in 0..<decimals { scale *= 10 }
-  let scaled = (value * scale).rounded()
-  guard scaled.isFinite, abs(scaled) < 9e18 else { return "0" }
-  let whole = Int64(scaled)
-  let digits = String(whole.magnitude)
-  let padded = String(repeating: "0", count: max(0, decimals + 1 - digits.count)) + digits
-  let sign = whole < 0 ? "-" : ""
-  return decimals == 0
-    ? sign + padded : sign + padded.dropLast(decimals) + "." + padded.suffix(decimals)
+  String(format: "%.\(decimals)f", value)
 }
 
 /// Returns a number with its thousands set apart.
 func grouped(_ number: Int) -> String {
-  var groups: [Substring] = []
-  var digits = Substring(String(number.magnitude))
-  while !digits.isEmpty {
-    groups.insert(digits.suffix(3), at: 0)
-    digits = digits.dropLast(3)
-  }
-  return (number < 0 ? "-" : "") + groups.joined(separator: ",")
+  number.formatted(.number.locale(Locale(identifier: "en_US")))
 }

@@ -72,7 +72,6 @@ final class SQLiteStatement {
     }
   }
 
-  /// Binds a number.
   func bind(_ position: Int32, _ number: Int64) {
     unsafe sqlite3_bind_int64(handle, position, number)
   }

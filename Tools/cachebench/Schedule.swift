@@ -8,8 +8,10 @@ extension Bench {
     let first = try fill([.store, .floor, .log, .dictionary, .sqliteTuned])
     try runAlone([.burst, .hammer, .decision, .migrate, .duplicate, .open, .large])
     let second = try fill([.sqlite, .urlcache])
-    for caches in [first, second] { try caches?.run(.replace, in: configuration) }
-    for caches in [first, second] { caches?.close() }
+    if configuration.workloads.contains(.replace) {
+      for caches in [first, second] { try caches?.run(.replace) }
+    }
+    for caches in [first, second] { close(caches?.lanes ?? []) }
     report(first, second)
     try runAlone([.durable, .evict])
   }
@@ -21,9 +23,7 @@ extension Bench {
       return nil
     }
     let caches = try FilledCaches(self, names)
-    for workload in Self.shared where workload != .replace {
-      try caches.run(workload, in: configuration)
-    }
+    for workload in chosen where workload != .replace { try caches.run(workload) }
     return caches
   }
 
@@ -64,15 +64,6 @@ extension Bench {
   private static let shared: [Workload] = [
     .fill, .hit, .hitSettled, .hitMemory, .miss, .concurrent, .replace,
   ]
-}
-
-extension FilledCaches {
-  /// Runs a workload if it was asked for.
-  fileprivate func run(
-    _ workload: Workload, in configuration: Configuration
-  ) throws {
-    if configuration.workloads.contains(workload) { try run(workload) }
-  }
 }
 
 extension Workload {

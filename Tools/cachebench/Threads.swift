@@ -25,9 +25,10 @@ func runSideBySide(
   let collector = SliceCollector(expected: handles.count)
   let running = Monitor(handles.count)
   for (handle, slice) in zip(handles, slices) {
-    let lent = LentHandle(handle)
+    // Safety: the handle is lent to the thread, which is waited for below, and not touched meanwhile.
+    nonisolated(unsafe) let handle = handle
     try startThread {
-      collector.run(operation, lent.handle, on: slice, of: corpus)
+      unsafe collector.run(operation, handle, on: slice, of: corpus)
       running.change { $0 -= 1 }
     }
   }
@@ -81,14 +82,5 @@ private final class SliceCollector: Sendable {
   private func waitForOthers() {
     arrived.add(1, ordering: .releasing)
     while arrived.load(ordering: .acquiring) < expected { sched_yield() }
-  }
-}
-
-/// Lends a handle to one thread; the lender waits for the thread and does not touch it meanwhile.
-private struct LentHandle: @unchecked Sendable {
-  let handle: any CacheUnderTest
-
-  init(_ handle: any CacheUnderTest) {
-    self.handle = handle
   }
 }

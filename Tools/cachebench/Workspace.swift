@@ -25,13 +25,13 @@ final class Workspace {
   func makeDirectory(_ label: String) throws -> String {
     count += 1
     let directory = "\(path)/\(count)-\(label)"
-    try FileTree.makeDirectory(directory)
+    try FileManager.default.createDirectory(
+      atPath: directory, withIntermediateDirectories: false)
     return directory
   }
 
   /// Removes the folder of one system.
   func remove(_ directory: String) { try? FileManager.default.removeItem(atPath: directory) }
 
-  /// Removes everything.
   func removeAll() { remove(path) }
 }
