@@ -104,7 +104,7 @@ extension MediaTypes {
 
   /// Returns the type by the extension of the URL's path, or by the first bytes, or `nil` if
   /// neither is known. For sources that keep no type.
-  fileprivate static func guess(url: String, start: [UInt8]) -> String? {
+  static func guess(url: String, start: [UInt8]) -> String? {
     essence(ofEnding: SourceURL.pathExtension(url))
       ?? signatures.first { start.starts(with: $0.0) }?.1
   }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import StoreMigration
 
-struct MediaTypesGuessTests {
+struct YYCacheReaderMediaTypesTests {
   @Test(arguments: [
     ("http://a/b.PNG?c.css#d", [UInt8](), "image/png"),
     ("http://a/b.css", [0xFF, 0xD8, 0xFF], "text/css"),
