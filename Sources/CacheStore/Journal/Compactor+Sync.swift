@@ -36,8 +36,9 @@ extension Compactor {
   }
 
   /// Whether a sync has failed, in this process or another one, and the journal is not written anew yet.
+  /// One that is not whole is written anew by the recovery.
   private var needsRenewal: Bool {
     journal.sync.needsRenewal.load(ordering: .sequentiallyConsistent)
-      || reader.withCurrentState { $0.journal.hasUnsynced }
+      || reader.withCurrentState { $0.isIndexWhole && $0.journal.hasUnsynced }
   }
 }

@@ -38,7 +38,9 @@ extension JournalWriter {
     if ready !== current { return ready }
     let isFull = reader.state.withLock { $0.isSegmentFull }
     if !isFull && !journal.rollsNext.exchange(false, ordering: .relaxed) { return current }
-    return try roll(from: current)
+    let next = try roll(from: current)
+    // If the old segment could not be synced, another one shows that.
+    return journal.rollsNext.exchange(false, ordering: .relaxed) ? try roll(from: next) : next
   }
 
   /// Makes a segment and opens it. If a newer program has begun it, this store is closed.
