@@ -4,9 +4,11 @@ import HTTPCaching
 /// Decodes a coded body while it is stored, without keeping the content: a damaged one must not
 /// replace a good one.
 struct CodingCheck: ~Copyable, Sendable {
-  /// The most bytes of content, and between several codings, for each coded byte. One coding never exceeds
-  /// 1,032; with several, a few bytes could keep a processor busy for hours.
-  private static let maximumRatio = 1_100
+  /// The most bytes of content, and between several codings, for each coded byte. Otherwise a few bytes could
+  /// keep a processor busy: for seconds with one coding, for hours with several.
+  private static let maximumRatio = 100
+  /// The bytes that are decoded in any case.
+  private static let leastBytes = 512 << 10
 
   /// `nil` once the content has proved too long to be checked.
   private var decoder: ContentDecoder?
@@ -38,7 +40,7 @@ struct CodingCheck: ~Copyable, Sendable {
       while let content = try decoder?.next() {
         contentBytes += content.count
         let bytes = contentBytes + (decoder?.passedBytes ?? 0)
-        if bytes > codedBytes * Self.maximumRatio { decoder = nil }
+        if bytes > max(Self.leastBytes, codedBytes * Self.maximumRatio) { decoder = nil }
       }
       if piece == nil { try decoder?.finish() }
       return nil
