@@ -49,7 +49,9 @@ extension AnswerRecord {
   }
 
   /// Whether the path is one of the status pages. Requests for them are not counted.
-  fileprivate var isOwnPage: Bool { url.contains(StatusPaths.folder) }
+  fileprivate var isOwnPage: Bool {
+    (try? NormalizedURL(url))?.target.hasPrefix(StatusPaths.folder) ?? false
+  }
 }
 
 extension CacheStatus {

@@ -42,6 +42,14 @@ import Testing
     #expect(Sample.record(url: url, status: 404, nil, source: .proxy).account == nil)
   }
 
+  @Test func `An error counts though the URL names a status page elsewhere`() {
+    for path in ["/a/.offlinecache/b", "/?from=/.offlinecache/"] {
+      let record = Sample.record(
+        url: "http://example.org\(path)", status: 504, nil, source: .proxy)
+      #expect(record.account?.outcome == .error)
+    }
+  }
+
   @Test(
     arguments: [
       (Sample.miss as CacheStatus?, AnswerSource.network, UInt64(100)),
