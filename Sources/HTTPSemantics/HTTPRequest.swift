@@ -38,9 +38,10 @@ public struct HTTPRequest: Sendable, Hashable {
   }
 
   /// Whether the `Host` of the request is not that of its URL. The server then sees another target than
-  /// the URL (RFC 9110, section 7.1).
+  /// the URL (RFC 9110, section 7.1). Without a port, it means the default one (section 4.2.3).
   package var namesAnotherHost: Bool {
     guard let stated = fields.first(named: "Host")?.text.lowercased() else { return false }
-    return stated != url.host && stated != "\(url.host):\(url.port)"
+    if stated == "\(url.host):\(url.port)" { return false }
+    return stated != url.host || url.port != url.scheme.defaultPort
   }
 }

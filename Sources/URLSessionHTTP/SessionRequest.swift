@@ -49,10 +49,7 @@ enum SessionRequest {
       made.setValue(
         before.map { $0 + separator + value } ?? value, forHTTPHeaderField: field.name)
     }
-    let host = request.url.host
-    if let stated = request.fields.first(named: "Host")?.text,
-      ![host, "\(host):\(request.url.port)"].contains(stated)
-    {
+    if request.namesAnotherHost, let stated = request.fields.first(named: "Host")?.text {
       made.setValue(stated, forHTTPHeaderField: "Host")
     }
     setDefaults(&made, request, body, setup)
