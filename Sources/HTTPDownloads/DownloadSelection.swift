@@ -27,8 +27,11 @@ struct DownloadSelection: Sendable, Hashable {
   var fields = ""
 
   /// The `fields` of an answer that no other request selects (`Vary: *`), and the `user` of one that may
-  /// be anybody's.
+  /// be anybody's. In `fields`, the concealed `Host` follows if it is not that of the URL.
   static let ofNoRequest = "*"
+
+  /// Whether no request selects the answer.
+  var isOfNoRequest: Bool { fields.hasPrefix(Self.ofNoRequest) }
 }
 
 extension Downloader {
@@ -65,7 +68,7 @@ extension Downloader {
   /// Returns whether a file may be used for a request without asking the server.
   func isFor(_ request: DownloadRequest, _ record: DownloadRecord) -> Bool {
     record.url == request.request.url.string
-      && record.selection.fields != DownloadSelection.ofNoRequest
+      && !record.selection.isOfNoRequest
       && record.selection == selection(of: request, by: record.head)
   }
 
@@ -76,7 +79,7 @@ extension Downloader {
     let selection = selection(of: request, by: record.head)
     return record.url == request.request.url.string && record.selection.fields == selection.fields
       && ((record.selection.user == selection.user
-        && selection.fields != DownloadSelection.ofNoRequest)
+        && !selection.isOfNoRequest)
         || ResponseDirectives(record.head.fields, rules: CacheRules()).isPrivate == .absent)
   }
 
@@ -86,7 +89,11 @@ extension Downloader {
     guard
       let selection = Selection(
         varyOf: varying, request: request.fields, and: names, conceal: options.conceal)
-    else { return DownloadSelection.ofNoRequest }
+    else {
+      // Its tag means something else to another host.
+      let host = names.isEmpty ? "" : concealed([], request, and: names)
+      return DownloadSelection.ofNoRequest + host
+    }
     var bytes: [UInt8] = []
     for field in selection.fields where field.name != "accept-encoding" {
       guard let value = field.value else { continue }

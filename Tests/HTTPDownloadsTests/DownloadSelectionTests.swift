@@ -110,6 +110,15 @@ struct DownloadSelectionTests {
     #expect(sandbox.bytes() == Self.bob)
   }
 
+  @Test func `another Host is another file, also if no request selects it`() async throws {
+    answer("Vary", "*")
+    _ = try await download(request("other.example", "Host"))
+    #expect(try await download(request("other.example", "Host")) == .confirmed)
+    server.change(Self.bob, tag: "\"1\"")
+    #expect(try await download(request(nil)) == .network)
+    #expect(sandbox.bytes() == Self.bob)
+  }
+
   @Test func `the user that logs in counts, and so does a credential`() async throws {
     var alice = request(nil)
     alice.user = "alice"
