@@ -221,15 +221,15 @@ int ocmhd_socket(struct MHD_Connection *connection) {
   return info == NULL ? -1 : info->connect_fd;
 }
 
-void ocmhd_notice_end(struct MHD_Connection *connection) {
+void ocmhd_notice_end(int socket) {
 #ifdef __linux__
-  struct pollfd item = {.fd = ocmhd_socket(connection), .events = POLLRDHUP};
+  struct pollfd item = {.fd = socket, .events = POLLRDHUP};
   // Nothing more can be received, so this changes nothing, but it causes an event of epoll(7).
   // Received bytes that have not been read stay.
   if (poll(&item, 1, 0) > 0 && item.revents & POLLRDHUP) shutdown(item.fd, SHUT_RD);
 #else
   // poll(2) reports the end each time it is called.
-  (void)connection;
+  (void)socket;
 #endif
 }
 

@@ -66,13 +66,6 @@ struct ClientConnection: @unchecked Sendable {
   /// Makes the system send small pieces at once (TCP_NODELAY).
   func sendWithoutDelay() { SocketEnd.sendWithoutDelay(socket) }
 
-  /// Makes the server notice the end of the client's data, if that arrived together with the bytes
-  /// that were just read; from any thread.
-  func noticeEnd() {
-    // Safety: the pointer is valid as long as the request is.
-    unsafe ocmhd_notice_end(pointer)
-  }
-
   /// What the system knows about the end of a client.
   enum ClientEnd {
     case none
@@ -134,6 +127,10 @@ final class ClientInfo: Sendable {
     ended.add(1, ordering: .relaxed)
     isAskingNow.store(false, ordering: .relaxed)
   }
+
+  /// Makes the server notice the end of the client's data, if that arrived together with the bytes
+  /// that were just read; from any thread, during a request.
+  func noticeEnd() { ocmhd_notice_end(socket) }
 
   /// Notes that the connection ends.
   func leave() { open.withLock { $0 = nil } }

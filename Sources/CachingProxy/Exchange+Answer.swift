@@ -165,7 +165,7 @@ extension Exchange {
       return request
     }
     return forwarding.request(
-      request, from: connection.client?.address ?? "",
+      request, from: client?.address ?? "",
       for: core.router.checkedAuthority(of: head))
   }
 
@@ -224,7 +224,6 @@ extension Exchange {
       // After a complete answer, the task may still have data to store.
       if !isSent { callOut { task.cancel() } }
     }
-    let client = connection.client
     client?.endRequest()
     let record = note.record(client: client?.address ?? "", isSent, core.clock.now())
     if isTunnel { core.tunnelEnded(record) } else { core.finish(record) }
@@ -239,7 +238,7 @@ extension Exchange {
     let isGone = state.withLock { state in
       // No call follows bytes that have no part of the body, such as the length of a chunk, so their end
       // is not noticed in `proceed`. A suspended connection is read from when it is resumed.
-      if !state.isEnded, !state.isSuspended, state.isReceiving { connection.noticeEnd() }
+      if !state.isEnded, !state.isSuspended, state.isReceiving { client?.noticeEnd() }
       guard state.isSuspended, case .waiting = state.phase, state.answer == nil else {
         return false
       }

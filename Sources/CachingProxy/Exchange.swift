@@ -69,6 +69,8 @@ final class Exchange: Sendable {
 
   let core: ProxyCore
   let connection: ClientConnection
+  /// The client of the connection, for threads that may not use that.
+  let client: ClientInfo?
   let state = Lock(State())
   let target: [UInt8]
   /// The address of the target in memory, as a number. It shows whether the head was read as it was
@@ -78,14 +80,15 @@ final class Exchange: Sendable {
   private let intercepted: InterceptedTarget?
 
   init(
-    core: ProxyCore, connection: ClientConnection, target: [UInt8], place: UInt,
-    intercepted: InterceptedTarget? = nil
+    core: ProxyCore, connection: ClientConnection, client: ClientInfo? = nil, target: [UInt8],
+    place: UInt
   ) {
     self.core = core
     self.connection = connection
+    self.client = client
     self.target = target
     self.place = place
-    self.intercepted = intercepted
+    intercepted = client?.target
     state.withLock { $0.note.start = core.clock.now() }
   }
 
@@ -105,11 +108,11 @@ final class Exchange: Sendable {
   ) -> Int? {
     let phase = state.withLock { $0.isAborted ? nil : $0.phase }
     // Detects a client that leaves during its request.
-    if unsafe data != nil { connection.noticeEnd() }
+    if unsafe data != nil { client?.noticeEnd() }
     switch phase {
     case nil: return nil
     case .new:
-      connection.client?.beginRequest()
+      client?.beginRequest()
       state.withLock { $0.note.method = unsafe String(cString: method) }
       return begin { () throws(RequestRefusal) in
         unsafe try connection.head(target: target, at: place, method: method, version: version)

@@ -106,9 +106,9 @@ private func began(
   let client = unsafe ClientConnection(connection).client
   if let target = client?.target { core.interceptor?.asked(target) }
   let exchange = unsafe Exchange(
-    core: core, connection: ClientConnection(connection),
+    core: core, connection: ClientConnection(connection), client: client,
     target: Array(UnsafeRawBufferPointer(start: target, count: count)),
-    place: UInt(bitPattern: target), intercepted: client?.target)
+    place: UInt(bitPattern: target))
   return unsafe Unmanaged.passRetained(exchange).toOpaque()
 }
 

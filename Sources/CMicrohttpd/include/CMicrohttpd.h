@@ -73,8 +73,9 @@ size_t ocmhd_fields(struct MHD_Connection *connection, const char *method, uintp
 int ocmhd_socket(struct MHD_Connection *connection);
 /// Makes the server read once more if the client has sent the last of its bytes. Must be called
 /// after bytes have been read: the library is notified of bytes and of their end at the same time,
-/// only once, and does not read up to the end.
-void ocmhd_notice_end(struct MHD_Connection *connection);
+/// only once, and does not read up to the end. From any thread, as long as the socket is open: so it
+/// is not told the connection, whose facts libmicrohttpd 1.0 has in one place for all callers.
+void ocmhd_notice_end(int socket);
 /// Returns 0 if the client may send more (always, on systems that cannot tell), 1 if it has finished
 /// sending or has left, 2 if it has left.
 int ocmhd_client_end(struct MHD_Connection *connection);
