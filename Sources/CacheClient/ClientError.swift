@@ -68,8 +68,8 @@ public struct ClientError: Error, Sendable, Hashable, CustomStringConvertible {
   /// for each request.
   private static func remedy(for reason: ForwardReason) -> String {
     switch reason {
-    case .mustValidate(.noCache), .mustValidate(.requestNoCache), .policy, .requestNoStore,
-      .requestBody, .condition:
+    case .mustValidate(.noCache), .mustValidate(.requestNoCache), .mustValidate(.requestMaxAge),
+      .policy, .requestNoStore, .requestBody, .condition:
       "allow the network"
     case .refused: "change that rule, or allow the network"
     default: "fetch it once while there is a network"

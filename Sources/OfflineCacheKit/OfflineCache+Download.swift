@@ -55,8 +55,8 @@ extension OfflineCache {
   /// cancellation leaves the previous file unchanged. A response that may be stored is also stored,
   /// up to ``storedDownloadLimit``.
   ///
-  /// - Throws: The errors of ``data(for:)``; `badServerResponse` for a status without content, as
-  ///   an error page must not replace a file; `cannotCreateFile`, `cannotWriteToFile` and
+  /// - Throws: The errors of ``data(for:)``; `badServerResponse` for a status other than 200 and
+  ///   203, as an error page must not replace a file; `cannotCreateFile`, `cannotWriteToFile` and
   ///   `cannotMoveFile` with the path and `SystemError` underneath; `fileIsDirectory`;
   ///   `cannotDecodeRawData` for a wrong digest.
   @discardableResult
