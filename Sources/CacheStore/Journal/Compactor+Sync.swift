@@ -21,8 +21,7 @@ extension Compactor {
     guard needsRenewal else { return }
     try journal.sync.renewal.withLock { _ throws(StoreError) in
       guard needsRenewal else { return }
-      try renewJournal()
-      if !reader.state.withLock({ $0.journal.isWhole }) {
+      if try !renewJournal() {
         throw StoreError(
           .inputOutput, path: "\(path)/journal",
           cause: "it cannot be written anew after a failed sync",

@@ -109,10 +109,14 @@ final class Compactor: CatalogUser {
   /// Copies the live records of all segments up to the present one, which makes a damaged journal
   /// whole. The index has every entry now. Nothing is settled, because the caller may hold a shard:
   /// entries that only the log has are copied with their bodies.
-  func renewJournal() throws(StoreError) {
-    guard let last = reader.state.withLock({ $0.journal.current?.number }) else { return }
+  ///
+  /// - Returns: false if it could not be done now.
+  @discardableResult
+  func renewJournal() throws(StoreError) -> Bool {
+    guard let last = reader.state.withLock({ $0.journal.current?.number }) else { return false }
     let isRenewed = try dropSegments(through: last, untilStopped: true, settles: false)
-    reader.state.withLock { $0.journal.isWhole = isRenewed }
+    if isRenewed { reader.state.withLock { $0.journal.isWhole = true } }
+    return isRenewed
   }
 
   /// Drops the oldest segments one after the other, up to a number.

@@ -47,8 +47,13 @@ final class JournalSync: Sendable {
   ///
   /// - Parameter first: the number of its first segment.
   func endRenewal(before first: UInt32) {
-    state.change { state in state.failed = state.failed.filter { $0.key >= first } }
+    forgetFailed(before: first)
     needsRenewal.store(false, ordering: .sequentiallyConsistent)
+  }
+
+  /// Forgets the failed syncs of segments that were dropped, also by other processes.
+  func forgetFailed(before first: UInt32) {
+    state.change { state in state.failed = state.failed.filter { $0.key >= first } }
   }
 
   /// The number of threads that wait.

@@ -45,6 +45,8 @@ extension JournalWriter {
 
   /// Makes a segment and opens it. If a newer program has begun it, this store is closed.
   func makeSegment(_ number: UInt32) throws(StoreError) -> Segment {
+    // Its header names the oldest one that is still needed.
+    journal.sync.forgetFailed(before: reader.state.withLock { $0.journal.firstNumber })
     do throws(StoreError) {
       return try journal.open(try journal.make(number, version: segmentVersion))
     } catch {

@@ -65,14 +65,20 @@ extension JournalWriter {
 
   /// Writes the mark, when the store is closed. Errors are ignored: without a mark, only a cut
   /// exactly between two records is not noticed.
-  func markEnd() { _ = try? journal.withLock { () throws(StoreError) in try markEndLocked() } }
+  func markEnd() {
+    _ = try? journal.withLock { () throws(StoreError) in
+      do throws(StoreError) { try markEndLocked() } catch { try showFailedSyncLocked() }
+    }
+  }
 
   /// Does the same, for a caller that holds the journal's lock.
   ///
   /// - Throws: the error of the sync, before the mark is written.
   func markEndLocked() throws(StoreError) {
     let (sequence, end) = reader.withCurrentState { state in
-      let isKnown = state.journal.isWhole && state.journal.unread == nil
+      let isKnown =
+        state.journal.isWhole && state.journal.unread == nil
+        && !state.journal.hasUnsynced
       return (isKnown ? state.journal.sequence : 0, state.journal.end)
     }
     guard sequence > 0, let end else { return }
@@ -83,5 +89,7 @@ extension JournalWriter {
 
 extension StoreState {
   /// Whether nothing has to be compared, so that the store may look closed.
-  fileprivate var mayRest: Bool { !endedUncleanly && journal.isWhole && !isClosed }
+  fileprivate var mayRest: Bool {
+    !endedUncleanly && journal.isWhole && !journal.hasUnsynced && !isClosed
+  }
 }

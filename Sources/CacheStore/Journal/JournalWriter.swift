@@ -105,10 +105,17 @@ package final class JournalWriter: Sendable {
   /// Begins a segment whose header names the one that could not be synced. Then other processes promise
   /// nothing before that one is dropped.
   private func showFailedSync() {
-    _ = try? journal.withLock { () throws(StoreError) in
-      reader.follow()
-      if journal.rollsNext.load(ordering: .relaxed) { _ = try writableSegment() }
+    _ = try? journal.withLock { () throws(StoreError) in try showFailedSyncLocked() }
+  }
+
+  /// Does the same, for a caller that holds the journal's lock.
+  func showFailedSyncLocked() throws(StoreError) {
+    let isRead = reader.withCurrentState { state in
+      reader.followUnsealed(&state, place.lock.number)
+      return state.journal.unread == nil && !state.journal.needsReload && state.refusal == nil
     }
+    // Records that cannot be read must not be overwritten.
+    if isRead, journal.rollsNext.load(ordering: .relaxed) { _ = try writableSegment() }
   }
 
   /// Does the same as `syncJournal`, for a caller that holds the journal's lock. After a failure, the next

@@ -35,7 +35,11 @@ package final class Recovery: CatalogUser {
     guard let dead = try? deadSessionsNow() else { return false }
     guard (try? writer.readUnread()) != nil else { return false }
     // After a loss of power, an earlier record may count, whose files are removed here.
-    if catalog.isIndexWhole, (try? compactor.renewAfterFailedSync()) == nil { return false }
+    if catalog.isIndexWhole {
+      // It synchronizes the volume.
+      try? settler.resolveUnwrittenFiles(isWaiting: true)
+      if (try? compactor.renewAfterFailedSync()) == nil { return false }
+    }
     // Without the sessions the bytes after the last record would count as damage.
     if !dead.isEmpty, (try? writer.cutTornTail()) == nil { return false }
     // Incomplete files are removed first, because they take room that no limit counts.

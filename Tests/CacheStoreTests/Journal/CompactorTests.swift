@@ -164,7 +164,7 @@ import Testing
         if count == moment + 1 { _ = try? other.settle() }
         return nil
       }
-      try? store.compactor.renewJournal()
+      _ = try? store.compactor.renewJournal()
       files.faults.set(nil)
       #expect(try store.remove("k") == 1)
       store.waitUntilIdle()
