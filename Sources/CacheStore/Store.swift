@@ -74,7 +74,11 @@ public final class Store: Sendable {
       catalog.endClosing()
       throw error
     }
-    if !isReadOnly, settler.volumeSync.hasUnwrittenFiles { work.insert(.compact) }
+    if !isReadOnly,
+      settler.volumeSync.hasUnwrittenFiles || catalog.state.withLock({ $0.journal.hasUnsynced })
+    {
+      work.insert(.compact)
+    }
     upkeep.attach(self)
     if let limits = options.limits, limits != self.limits, !isReadOnly { try setLimits(limits) }
     if !work.isEmpty { upkeep.request(work) }

@@ -44,8 +44,7 @@ final class Compactor: CatalogUser {
   func compact(isWaiting: Bool = false) {
     if reader.state.withLock({ $0.journal.hasDroppedFiles }) { try? removeDropped() }
     let isResolved = (try? settler.resolveUnwrittenFiles(isWaiting: isWaiting)) != nil
-    // With full durability, the next promise does this.
-    if isResolved, tree.durability != .full { try? renewAfterFailedSync() }
+    if isResolved { try? renewAfterFailedSync() }
     if !reader.state.withLock({ $0.wantsCompaction }) { return }
     do throws(StoreError) {
       try journal.withCompactionLock(isWaiting: isWaiting) { () throws(StoreError) in
