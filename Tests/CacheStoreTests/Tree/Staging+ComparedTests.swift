@@ -199,7 +199,7 @@ import Testing
     store.relinquish()
     #expect(sandbox.sessions.count == 1)
     disk.faults.set(nil)
-    store.upkeep.request(.reconcile)
+    store.upkeep.requestReconciling()
     store.waitUntilIdle()
     #expect(sandbox.sessions == [])
     try store.put([1], for: "another")
