@@ -30,7 +30,7 @@ extension Compactor {
       try system("\(path)/journal") { () throws(SystemError) in
         try fileSystem.synchronize(place.journal, names: true)
       }
-      journal.sync.endRenewal(before: reader.state.withLock { $0.journal.firstNumber })
+      journal.sync.needsRenewal.store(false, ordering: .sequentiallyConsistent)
     }
   }
 

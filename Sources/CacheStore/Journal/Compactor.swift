@@ -66,10 +66,7 @@ final class Compactor: CatalogUser {
       let isDone = reader.withCurrentState { state in
         !state.journal.isWhole || state.journal.firstNumber > last || state.isCompact
       }
-      if isDone { break }
-      guard try dropOldest() else {
-        return reader.state.withLock { putOffCompaction(&$0) }
-      }
+      guard !isDone, try dropOldest() else { break }
     }
     reader.state.withLock { state in
       state.journal.compactsFrom = 0

@@ -43,14 +43,6 @@ final class JournalSync: Sendable {
   /// The oldest segment whose sync has failed, or 0.
   var oldestFailed: UInt32 { state.wait { $0.failed.keys.min() ?? 0 } }
 
-  /// Notes that the journal was written anew.
-  ///
-  /// - Parameter first: the number of its first segment.
-  func endRenewal(before first: UInt32) {
-    forgetFailed(before: first)
-    needsRenewal.store(false, ordering: .sequentiallyConsistent)
-  }
-
   /// Forgets the failed syncs of segments that were dropped, also by other processes.
   func forgetFailed(before first: UInt32) {
     state.change { state in state.failed = state.failed.filter { $0.key >= first } }

@@ -39,6 +39,8 @@ final class Upkeep: Sendable {
     var restsAt = Int64.max
     /// The time from which tree and journal are compared again, after an attempt has failed.
     var reconcilesAt: Int64 = 0
+    /// Whether a thread waits for a comparison that has not begun yet, so that it is not put off.
+    var isReconcilingAwaited = false
     /// The wait before the next attempt that fails.
     var reconcilePause = Upkeep.firstPause
     /// Whether the store is open. Nothing is done to one that is just being read.
@@ -108,7 +110,10 @@ final class Upkeep: Sendable {
 
   /// Requests a comparison of tree and journal, at once also if attempts have failed.
   func requestReconciling() {
-    state.change { $0.reconcilesAt = 0 }
+    state.change { state in
+      state.reconcilesAt = 0
+      state.isReconcilingAwaited = true
+    }
     request(.reconcile)
   }
 
@@ -119,7 +124,8 @@ final class Upkeep: Sendable {
         state.reconcilePause = Self.firstPause
       } else {
         state.work.insert(.reconcile)
-        state.reconcilesAt = monotonicNanoseconds() + state.reconcilePause
+        state.reconcilesAt =
+          state.isReconcilingAwaited ? 0 : monotonicNanoseconds() + state.reconcilePause
         state.reconcilePause = min(2 * state.reconcilePause, Self.longestPause)
       }
     }
@@ -240,6 +246,7 @@ final class Upkeep: Sendable {
     state.work.subtract(due)
     state.isHurried = false
     state.isBusy = true
+    if due.contains(.reconcile) { state.isReconcilingAwaited = false }
     if due.contains(.settle) {
       state.settlesAt = .max
       settlesBefore.store(.max, ordering: .relaxed)

@@ -2,6 +2,7 @@ import CacheFormat
 import CacheSystem
 import Foundation
 import SimulatedFiles
+import Synchronization
 import Testing
 
 @testable import CacheStore
@@ -83,6 +84,34 @@ import Testing
     store.waitUntilIdle()
     #expect(store.statistics.entries == 19)
     #expect(!store.catalog.isJournalWhole)
+  }
+
+  @Test func `a comparison asked for during one that fails is done at once`() throws {
+    let first = try sandbox.open()
+    try first.put([1], for: "a")
+    let name = first.hash(of: "a")
+    first.close()
+    sandbox.remove("journal")
+    let files = FaultyFiles()
+    let asks = Mutex<(upkeep: Upkeep?, isDone: Bool)>((nil, false))
+    files.faults.set { call in
+      guard call.kind == .open, call.name == name else { return nil }
+      return asks.withLock { asks in
+        if asks.isDone { return nil }
+        if let upkeep = asks.upkeep {
+          upkeep.requestReconciling()
+          asks.isDone = true
+        }
+        return .inputOutput
+      }
+    }
+    let store = try sandbox.open(Options(fileSystem: files))
+    store.waitUntilIdle()
+    #expect(store.statistics.entries == 0)
+    asks.withLock { $0.upkeep = store.upkeep }
+    store.upkeep.requestReconciling()
+    store.waitUntilIdle()
+    #expect(store.statistics.entries == 1)
   }
 }
 
