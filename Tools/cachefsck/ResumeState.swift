@@ -1,7 +1,7 @@
 import CacheFormat
 import StoreChecking
 
-/// The progress of an interrupted check, as lines of text (Docs/Fsck.md, "The command").
+/// The progress of an interrupted check, as lines of text (Docs/Fsck.md, "Interrupted checks").
 struct ResumeState: Sendable, Hashable {
   /// The id of the store, 32 hex digits.
   var storeID: String
