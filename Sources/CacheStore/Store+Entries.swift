@@ -24,9 +24,10 @@ public struct EntrySequence: Sequence, Sendable {
     public mutating func next() -> EntryInfo? {
       while true {
         while let located = waiting.popLast() {
-          if let record = try? store.catalog.readRecord(located) {
-            return located.info(record)
-          }
+          guard let place = store.certain(located),
+            let record = try? store.catalog.readRecord(place)
+          else { continue }
+          return place.info(record)
         }
         guard let more = cursor.next(in: store.catalog) else { return nil }
         waiting = more.reversed()
@@ -40,5 +41,14 @@ extension Store {
   public func entries() -> EntrySequence {
     recovery.completeIndex()
     return EntrySequence(store: self)
+  }
+
+  /// Returns the place of an entry, after the tree was asked if a later change of it may be lost;
+  /// `nil` if that remains so.
+  fileprivate func certain(_ located: Located) -> Located? {
+    let slot = located.slot
+    if !catalog.state.withLock({ $0.isDoubtful(slot) }) { return located }
+    guard case .entry(let found) = recovery.locate(slot.keyHash, slot.variant) else { return nil }
+    return found
   }
 }

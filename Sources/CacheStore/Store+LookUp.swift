@@ -7,7 +7,6 @@ extension Store {
     case memory(Entry)
     case disk(Located)
     case absent
-    /// The index does not have every entry, or not the last version of each.
     case uncertain(isKnown: Bool)
   }
 
@@ -52,15 +51,14 @@ extension Store {
     let settled = reader.settledTail()
     let (found, isFirstTouch) = reader.state.withLock { state -> (Found, Bool) in
       reader.follow(&state, after: settled)
-      guard let slot = state.index.find(hash, variant), !state.isClosed else {
-        let isCertain = state.isComplete || state.isClosed
-        return (isCertain ? .absent : .uncertain(isKnown: false), false)
+      let slot: UInt32
+      switch state.presence(hash, variant) {
+      case .present(let number): slot = number
+      case .absent: return (.absent, false)
+      case .uncertain(let isKnown): return (.uncertain(isKnown: isKnown), false)
       }
-      if state.isDoubtful(state.index[slot]) { return (.uncertain(isKnown: true), false) }
-      let touches = state.touched.count
       // A coarse clock is enough, because each access gets a later time than the one before.
-      state.touch(slot, now: catalog.clock.roughly())
-      let isFirstTouch = touches == 0 && state.touched.count == 1
+      let isFirstTouch = state.touch(slot, now: catalog.clock.roughly())
       let entry = state.index[slot]
       if entry.isInMemory, let (record, body) = state.memory.find(slot), record.hasKey(key) {
         let info = EntryInfo(record: record, accessed: Timestamp(nanoseconds: entry.accessed))
@@ -138,7 +136,7 @@ extension Store {
   public func info(for key: ByteString, variant: UInt64 = 0) -> EntryInfo? {
     let hash = catalog.hash(key)
     for _ in 0..<Self.maximumAttempts {
-      guard let located = recovery.locate(hash, variant) else { return nil }
+      guard case .entry(let located) = recovery.locate(hash, variant) else { return nil }
       if let record = try? catalog.readRecord(located) {
         guard record.hasKey(key) else { return nil }
         return located.info(record)
@@ -159,7 +157,11 @@ extension Store {
   public func read(_ key: ByteString, variant: UInt64 = 0) -> BodyLookup {
     let hash = catalog.hash(key)
     for _ in 0..<Self.maximumAttempts {
-      guard let located = recovery.locate(hash, variant) else { break }
+      let located: Located
+      switch recovery.locate(hash, variant) {
+      case .entry(let found): located = found
+      case .miss(let reason): return .miss(miss(reason, key))
+      }
       do throws(ReadFailure) {
         let (record, logged) = try recordAndBody(located)
         guard record.hasKey(key) else { throw .collision }

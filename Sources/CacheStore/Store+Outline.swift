@@ -30,15 +30,16 @@ extension Store {
     let (isCurrent, isFirstTouch) = reader.state.withLock { state -> (Bool, Bool) in
       reader.follow(&state, after: settled)
       let slots = state.index.variants(of: hash)
-      guard !state.isClosed, !slots.isEmpty, slots.count == outline.count,
+      guard !state.isClosed, state.isComplete, !slots.isEmpty, slots.count == outline.count,
         zip(slots, outline).allSatisfy({ slot, known in
-          known.isLasting && VariantOutline(state.index[slot]) == known
+          let slot = state.index[slot]
+          return known.isLasting && VariantOutline(slot) == known && !state.isDoubtful(slot)
         })
       else { return (false, false) }
-      let touches = state.touched.count
       let now = clock.roughly()
-      for slot in slots { state.touch(slot, now: now) }
-      return (true, touches == 0 && state.touched.count > 0)
+      var isFirstTouch = false
+      for slot in slots where state.touch(slot, now: now) { isFirstTouch = true }
+      return (true, isFirstTouch)
     }
     if isFirstTouch { accessTimes.announceTouches() }
     if isCurrent {

@@ -95,6 +95,15 @@ struct StoreState: ~Copyable {
     return !isComplete && slot.segment != 0 && !confirmed.contains(slot.recordPlace)
   }
 
+  /// Returns what the index says about an entry. After closing, none is there.
+  @inline(__always)
+  func presence(_ hash: KeyHash, _ variant: UInt64) -> Presence {
+    guard let number = index.find(hash, variant), !isClosed else {
+      return isComplete || isClosed ? .absent : .uncertain(isKnown: false)
+    }
+    return isDoubtful(index[number]) ? .uncertain(isKnown: true) : .present(number)
+  }
+
   /// Returns the next access time.
   @inline(__always)
   mutating func tick(_ now: Int64) -> Int64 {
@@ -104,10 +113,14 @@ struct StoreState: ~Copyable {
   }
 
   /// Notes an access, which the next touch record will contain.
+  ///
+  /// - Returns: whether it is the first one of that record, so that it has to be announced.
   @inline(__always)
-  mutating func touch(_ slot: UInt32, now: Int64) {
+  mutating func touch(_ slot: UInt32, now: Int64) -> Bool {
+    let count = touched.count
     index.touch(slot, at: tick(now))
     setTouched(slot)
+    return count == 0 && touched.count > 0
   }
 
   /// Lets the next touch record contain the access time of a slot.
@@ -192,6 +205,15 @@ struct StoreState: ~Copyable {
     journal.forgetSegments()
     journal.isWhole = true
   }
+}
+
+/// What the index says about an entry.
+enum Presence {
+  /// It has the entry, in the slot of this number.
+  case present(UInt32)
+  case absent
+  /// It may lack entries, or has an earlier version of this one perhaps.
+  case uncertain(isKnown: Bool)
 }
 
 extension StoreState {

@@ -18,8 +18,7 @@ final class AccessTimes: CatalogUser {
     let isFirst = reader.state.withLock { state -> Bool in
       guard let slot = state.index.find(located.slot.keyHash, located.slot.variant)
       else { return false }
-      state.touch(slot, now: now)
-      return state.touched.count == 1
+      return state.touch(slot, now: now)
     }
     if isFirst { announceTouches() }
   }

@@ -19,14 +19,19 @@ extension Recovery {
     }
     guard let entries else { return }
     if catalog.isReadOnly { return try askTree(hash, variant, entries) }
-    try tree.withShard(of: hash, in: entries) { shard throws(StoreError) in
-      if isComplete {
-        guard let directory = try tree.openKey(hash, in: shard),
-          try noteLostRecords(try tree.files(in: directory), of: hash, in: directory)
-        else { return }
-        upkeep.request(.reconcile)
+    do throws(StoreError) {
+      try tree.withShard(of: hash, in: entries) { shard throws(StoreError) in
+        if isComplete {
+          guard let directory = try tree.openKey(hash, in: shard),
+            try noteLostRecords(try tree.files(in: directory), of: hash, in: directory)
+          else { return }
+          upkeep.request(.reconcile)
+        }
+        try askTree(hash, variant, entries)
       }
-      try askTree(hash, variant, entries)
+    } catch {
+      if !catalog.isRemoval(error, of: entries) { throw error }
+      try askTree(hash, variant)
     }
   }
 
@@ -43,17 +48,30 @@ extension Recovery {
     return true
   }
 
+  /// The place of an entry, or the reason for which there is none.
+  enum Place {
+    case entry(Located)
+    case miss(MissReason)
+  }
+
   /// Returns the place of an entry. If the index may lack it, or may have an older version, it is
-  /// first recovered from the tree; `nil` if that fails. This does not count as an access.
-  func locate(_ hash: KeyHash, _ variant: UInt64) -> Located? {
-    let (located, isUncertain) = reader.withCurrentState { state -> (Located?, Bool) in
-      if state.isClosed { return (nil, false) }
-      let slot = state.index.find(hash, variant).map { state.index[$0] }
-      let isUncertain = !state.isComplete && (slot.map { state.isDoubtful($0) } ?? true)
-      return (slot.map { state.located($0) }, isUncertain)
+  /// first recovered from the tree. This does not count as an access.
+  func locate(_ hash: KeyHash, _ variant: UInt64) -> Place {
+    let (place, isCertain) = indexedPlace(hash, variant)
+    if isCertain || (try? askTree(hash, variant)) == nil { return place }
+    return indexedPlace(hash, variant).place
+  }
+
+  private func indexedPlace(
+    _ hash: KeyHash, _ variant: UInt64
+  ) -> (place: Place, isCertain: Bool) {
+    reader.withCurrentState { state in
+      switch state.presence(hash, variant) {
+      case .present(let number): (.entry(state.located(state.index[number])), true)
+      case .absent: (.miss(.absent), true)
+      case .uncertain(let isKnown): (.miss(isKnown ? .damaged : .absent), false)
+      }
     }
-    if !isUncertain { return located }
-    return (try? askTree(hash, variant)) == nil ? nil : catalog.locate(hash, variant)
   }
 
   private func askTree(
