@@ -113,8 +113,7 @@ extension JournalReader {
     guard
       let directory = try? fileSystem.open(Layout.entries, in: place.root, [.read, .directory])
     else { return }
-    state.entries = EntriesDirectory(
-      generation: state.entries.generation + 1, directory: directory)
+    state.entries = EntriesDirectory(directory)
   }
 
   /// Opens the `entries` directory in the store if it is not the open one.

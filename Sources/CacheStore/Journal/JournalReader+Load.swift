@@ -25,16 +25,38 @@ extension JournalReader {
   }
 
   /// Reads the journal once more, and notes the removed entries. A whole journal seldom needs them.
+  ///
+  /// - Throws: the error for which it could not be read. It is read again before it is used.
   func noteRemovals(_ state: inout StoreState) throws(StoreError) {
     let damages = state.journal.damages
     // Records of removals of all entries make new objects for the same directory.
     let entries = state.entries
     state.forgetJournal()
     state.removals = Removals()
-    _ = try loadOnce(&state)
+    do throws(StoreError) { _ = try loadOnce(&state) } catch {
+      state.entries = entries
+      state.journal.damages = damages
+      setUnreadable(&state, error)
+      throw error
+    }
     state.entries = entries
     _ = reopenMovedEntries(&state)
     state.journal.damages = damages
+  }
+
+  /// Makes a journal that counted as whole count as damaged, because records are lost (an older copy
+  /// of it has replaced it, for example). So the tree decides, and the journal is written anew.
+  ///
+  /// - Parameter sequence: the number of the last record that is known.
+  func noteLostRecords(
+    _ state: inout StoreState, through sequence: UInt64
+  ) throws(StoreError) {
+    try noteRemovals(&state)
+    state.journal.setCutOff()
+    state.isComplete = false
+    state.journal.damages += 1
+    // The next record leaves a gap, for all who read it before the journal is written anew.
+    state.journal.sequence = max(state.journal.sequence, sequence)
   }
 
   /// Reads all segments. An end that cannot be read is left to `readOn`, and other parts that cannot
@@ -118,14 +140,8 @@ extension JournalReader {
         if state.journal.damagedPlace == damagedPlace { break }
         damagedPlace = state.journal.damagedPlace
       } catch {
-        refuse(&state, error)
-        if state.refusal != nil { return }
-        if SystemError(error.errno).isRefusal {
-          // Nothing is appended before it can be read.
-          state.journal.forgetSegments()
-          state.journal.needsReload = true
-          state.journal.unread = SystemError(error.errno)
-          return
+        if SystemError(error.errno).isRefusal || error.code == .newerFormat {
+          return setUnreadable(&state, error)
         }
       }
     }
@@ -133,6 +149,15 @@ extension JournalReader {
     if state.journal.current == nil { state.journal.isWhole = false }
     state.isComplete = false
     upkeep.request(.reconcile)
+  }
+
+  /// Notes that the journal cannot be read now. Nothing is decided or appended before it can be.
+  private func setUnreadable(_ state: inout StoreState, _ error: StoreError) {
+    refuse(&state, error)
+    if state.refusal != nil { return }
+    state.journal.forgetSegments()
+    state.journal.needsReload = true
+    state.journal.unread = error.errno == 0 ? .inputOutput : SystemError(error.errno)
   }
 }
 

@@ -24,7 +24,7 @@ final class JournalReader: Sendable {
     journal = tree.journal
     fileSystem = tree.fileSystem
     hashSeed = tree.hashSeed
-    let entries = EntriesDirectory(generation: 0, directory: try place.openEntries(options))
+    let entries = EntriesDirectory(try place.openEntries(options))
     let state = StoreState(blockBytes: place.blockBytes, entries: entries, options)
     sharedTail = state.journal.sharedTail
     self.state = Lock(state, .store)
@@ -141,13 +141,7 @@ final class JournalReader: Sendable {
       }
       let length = refusedCut(of: use.segment, &state) ?? fileLength
       setReadable(&state)
-      if length < use.readBytes {
-        // The part that had been read was cut off. This process has its records in the index, but
-        // others do not.
-        state.journal.setNotWhole()
-        state.journal.tornBytes = 0
-        return
-      }
+      if length < use.readBytes { return readCutOff(&state) }
       if length == use.readBytes {
         state.journal.tornBytes = fileLength - length
         return
@@ -174,6 +168,17 @@ final class JournalReader: Sendable {
       if looksAgain { continue }
       if hasTail || state.journal.needsReload { return }
     }
+  }
+
+  /// Reads the journal again after somebody has cut off a part that had been read here. Others do not
+  /// have its records.
+  private func readCutOff(_ state: inout StoreState) {
+    let sequence = state.journal.sequence
+    reload(&state)
+    guard state.journal.isWhole, state.journal.unread == nil, state.journal.sequence < sequence
+    else { return }
+    try? noteLostRecords(&state, through: sequence)
+    upkeep.request(.reconcile)
   }
 
   /// Returns the end of what counts of the last segment, if the system refuses to cut off the rest; `nil` also

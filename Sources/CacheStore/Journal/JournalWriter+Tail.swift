@@ -85,20 +85,14 @@ extension JournalWriter {
     }
   }
 
-  /// Makes the journal count as damaged, because records are lost (an older copy of it has replaced
-  /// it, for example). So the tree decides, and the journal is written anew.
+  /// Makes the journal count as damaged, because records are lost.
   func noteLostRecords(through sequence: UInt64) throws(StoreError) {
     try reader.withCurrentState { state throws(StoreError) in
       if !state.journal.isWhole {
         state.journal.sequence = max(state.journal.sequence, sequence)
         return
       }
-      try reader.noteRemovals(&state)
-      state.journal.setCutOff()
-      state.isComplete = false
-      state.journal.damages += 1
-      // The next record leaves a gap, for all who read it before the journal is written anew.
-      state.journal.sequence = max(state.journal.sequence, sequence)
+      try reader.noteLostRecords(&state, through: sequence)
     }
   }
 }

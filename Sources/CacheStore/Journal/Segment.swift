@@ -50,13 +50,9 @@ struct SegmentUse {
 /// The `entries` directory between two removals of all entries. Operations on files keep it, so
 /// that they notice a removal of all when they commit.
 package final class EntriesDirectory: Sendable {
-  let generation: UInt64
   package let directory: Descriptor
   /// The shards whose names this process has synced.
   let durableShards = Mutex<Set<Int>>([])
 
-  package init(generation: UInt64, directory: consuming Descriptor) {
-    self.generation = generation
-    self.directory = directory
-  }
+  package init(_ directory: consuming Descriptor) { self.directory = directory }
 }

@@ -32,7 +32,7 @@ final class CheckedStore: Sendable {
     self.fileSystem = fileSystem
     hashSeed = description.hashSeed
     self.owner = owner
-    self.tree = EntriesDirectory(generation: 0, directory: tree)
+    self.tree = EntriesDirectory(tree)
   }
 
   /// The present directory `entries`.

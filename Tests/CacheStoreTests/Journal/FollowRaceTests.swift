@@ -92,6 +92,30 @@ import Testing
     #expect(try open().lookUp("files").entry?.body == TestBody.make(20_000, seed: 1))
   }
 
+  @Test func `a store goes on after somebody has cut off the journal`() throws {
+    let store = try open()
+    let other = try open()
+    let end = try segment().seekToEnd()
+    try store.put(TestBody.make(20_000, seed: 1), for: "files")
+    _ = other.lookUp("files")
+    try segment().truncate(atOffset: end)
+    for store in [store, other] {
+      store.waitUntilIdle()
+      _ = store.lookUp("files")
+      store.waitUntilIdle()
+      #expect(store.lookUp("files").entry?.body == TestBody.make(20_000, seed: 1))
+    }
+    try store.put([1], for: "next")
+    #expect(other.lookUp("next").entry?.body == [1])
+    for store in [store, other] {
+      #expect(store.catalog.isJournalWhole)
+      store.close()
+    }
+    let again = try open()
+    #expect(again.statistics.journalDamages == 0 && again.statistics.entries == 2)
+    again.close()
+  }
+
   /// Half a record of a killed process is cut off and overwritten while somebody reads it.
   @Test func `bytes that change while they are read are read again`() throws {
     let writer = try open()
