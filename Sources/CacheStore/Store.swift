@@ -79,7 +79,7 @@ public final class Store: Sendable {
     {
       work.insert(.compact)
     }
-    upkeep.attach(self)
+    upkeep.begin(evictor.perform)
     if let limits = options.limits, limits != self.limits, !isReadOnly { try setLimits(limits) }
     if !work.isEmpty { upkeep.request(work) }
     if catalog.state.withLock({ $0.index.totals.unsettledEntries > 0 }) {

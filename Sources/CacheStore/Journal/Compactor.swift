@@ -196,7 +196,8 @@ final class Compactor: CatalogUser {
   var isPurgeDue: Bool {
     if place.isSupervised { return false }
     return reader.state.withLock { state in
-      guard state.journal.hasRemoved, state.journal.bytes.live < Self.quickPurgeBytes,
+      guard state.isIndexWhole, state.journal.hasRemoved,
+        state.journal.bytes.live < Self.quickPurgeBytes,
         let first = state.journal.first
       else { return false }
       // Damage may have made any time.

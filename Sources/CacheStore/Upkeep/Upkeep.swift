@@ -26,10 +26,6 @@ struct UpkeepWork: OptionSet, Sendable {
 /// The background thread of a store. It is started when there is work, and sleeps when there is
 /// none, for a minute at most.
 final class Upkeep: Sendable {
-  private struct Owner: Sendable {
-    weak var store: Store?
-  }
-
   struct State: Sendable {
     var work: UpkeepWork = []
     var damaged: [Slot] = []
@@ -43,14 +39,15 @@ final class Upkeep: Sendable {
     var isReconcilingAwaited = false
     /// The wait before the next attempt that fails.
     var reconcilePause = Upkeep.firstPause
-    /// Whether the store is open. Nothing is done to one that is just being read.
-    var isAttached = false
+    /// Does the work; `nil` while the store is being opened, and after it was closed.
+    var perform: (@Sendable (UpkeepWork) -> Void)?
     var isRunning = false
     var isBusy = false
     var isStopping = false
-    /// Whether a thread waits for the work, so that access times are written at once, too.
-    var isHurried = false
     var thread: UInt64 = 0
+    /// Whether the thread itself asks. It cannot wait for itself: the last reference to the store may be
+    /// released on it, in a delegate for example.
+    var isOwnThread: Bool { isRunning && thread == threadNumber() }
 
     /// What fails may ask for a comparison, too: so while attempts fail, the next one is not at once.
     mutating func bringReconcilingForward() {
@@ -80,28 +77,28 @@ final class Upkeep: Sendable {
 
   /// Whether requests are ignored: in read-only stores, and for a checker.
   private let isIdle: Bool
-  /// The store. The reference is weak, so that the store can be released while the thread sleeps.
-  private let owner = Mutex(Owner())
 
   init(_ options: Options) {
     isIdle = options.isReadOnly || options.isSupervised
   }
 
-  /// Sets the store that does the work, and begins what was requested before.
-  func attach(_ store: Store) {
-    owner.withLock { $0.store = store }
-    state.change { $0.isAttached = true }
+  /// Begins the work that was requested while the store was opened.
+  ///
+  /// - Parameter perform: does the work. It keeps the parts of the store, but not the store itself,
+  ///   which closes when its user releases it.
+  func begin(_ perform: @escaping @Sendable (UpkeepWork) -> Void) {
+    state.change { $0.perform = perform }
     request([])
   }
 
-  /// Requests work, and starts the thread if it is not running and there is a store.
+  /// Requests work, and starts the thread if it is not running and the store is open.
   func request(_ work: UpkeepWork) {
     if isIdle { return }
     let starts = state.change { state -> Bool in
       if state.isStopping { return false }
       state.work.formUnion(work)
       if work.contains(.reconcile) { state.bringReconcilingForward() }
-      if state.isRunning || !state.isAttached || state.work.isEmpty { return false }
+      if state.isRunning || state.perform == nil || state.work.isEmpty { return false }
       state.isRunning = true
       return true
     }
@@ -181,10 +178,12 @@ final class Upkeep: Sendable {
   private func start() {
     do throws(SystemError) {
       try startThread { [self] in
-        state.change { $0.thread = threadNumber() }
+        let perform = state.change { state in
+          state.thread = threadNumber()
+          return state.perform
+        }
         while let work = next() {
-          // The store is retained only during the work.
-          owner.withLock { $0.store }?.perform(work)
+          perform?(work)
           state.change { $0.isBusy = false }
         }
         state.change { state in
@@ -194,6 +193,7 @@ final class Upkeep: Sendable {
       }
     } catch {
       // The system has no thread now. The next request tries again.
+      settlesBefore.store(.max, ordering: .relaxed)
       state.change { $0.isRunning = false }
     }
   }
@@ -211,9 +211,7 @@ final class Upkeep: Sendable {
     while true {
       let urgent = state.wait(nanoseconds: Self.touchDelay) { state -> Turn? in
         if state.isStopping { return .stop }
-        let due = Self.due(state)
-        let isUrgent = !(state.isHurried ? due : due.subtracting(.touches)).isEmpty
-        return isUrgent ? .work(take(&state)) : nil
+        return Self.due(state).subtracting(.touches).isEmpty ? nil : .work(take(&state))
       }
       let turn =
         urgent
@@ -244,7 +242,6 @@ final class Upkeep: Sendable {
   private func take(_ state: inout State) -> UpkeepWork {
     let due = Self.due(state)
     state.work.subtract(due)
-    state.isHurried = false
     state.isBusy = true
     if due.contains(.reconcile) { state.isReconcilingAwaited = false }
     if due.contains(.settle) {
@@ -261,24 +258,21 @@ final class Upkeep: Sendable {
 
   /// Makes the thread stop, and waits until it has stopped.
   func stop() {
-    let own = state.change { state -> Bool in
+    state.change { state in
       state.isStopping = true
-      return state.isRunning && state.thread == threadNumber()
+      // It keeps the upkeep itself, too.
+      state.perform = nil
     }
-    // The last reference to the store may be released on the thread itself, which cannot wait for
-    // itself.
-    if own { return }
-    state.wait { $0.isRunning ? nil : () }
+    state.wait { $0.isRunning && !$0.isOwnThread ? nil : () }
   }
 
   /// Waits until there is no more work, except for access times that are not due yet.
   ///
   /// - Parameter nanoseconds: the longest wait.
   func waitUntilIdle(nanoseconds: Int64 = .max) {
-    state.change { $0.isHurried = !$0.work.isEmpty }
     func isIdle(_ state: inout State) -> Void? {
       (Self.due(state).subtracting(.touches).isEmpty && !state.isBusy) || !state.isRunning
-        ? () : nil
+        || state.isOwnThread ? () : nil
     }
     if nanoseconds == .max {
       state.wait(until: isIdle)
@@ -288,13 +282,14 @@ final class Upkeep: Sendable {
   }
 }
 
-extension Store {
-  fileprivate func perform(_ work: UpkeepWork) {
-    if work.isEmpty { catalog.reader.follow() }
+extension Evictor {
+  /// Does the work of the background thread.
+  func perform(_ work: UpkeepWork) {
+    if work.isEmpty { reader.follow() }
     if work.contains(.setAside) { recovery.setDamagedAside() }
     if work.contains(.evict) {
       accessTimes.waitForTouches()
-      while !upkeep.isStopping && evictor.evictStep() {}
+      while !upkeep.isStopping && evictStep() {}
       compactor.tendJournal()
     }
     // What could not be appended is tried again.
@@ -304,21 +299,21 @@ extension Store {
       upkeep.requestRest()
     }
     // Recovered entries and their records count for the limits.
-    if !work.isDisjoint(with: [.setAside, .reconcile]) { evictor.keepLimits() }
+    if !work.isDisjoint(with: [.setAside, .reconcile]) { keepLimits() }
     if work.contains(.sweep) {
-      let end = catalog.state.withLock { $0.journal.sequence }
-      catalog.tree.staging.sweep(upTo: end) { !upkeep.isStopping }
+      let end = reader.state.withLock { $0.journal.sequence }
+      tree.staging.sweep(upTo: end) { !upkeep.isStopping }
     }
     if work.contains(.compact) { compactor.compact() }
     if work.contains(.settle) {
-      let (next, failure) = settler.settleStep()
+      let (next, failure) = compactor.settler.settleStep()
       if let failure { events.send(.notSettled(failure)) }
       if let next { upkeep.requestSettling(after: next) }
       compactor.tendJournal()
       // If nothing else is appended from now on, one look is enough.
-      if next == nil { _ = catalog.writer.rest() }
+      if next == nil { _ = writer.rest() }
     }
     if !work.isDisjoint(with: [.sweep, .compact, .settle]) { events.send(.maintained) }
-    if work.contains(.rest), !catalog.writer.rest() { upkeep.requestRest() }
+    if work.contains(.rest), !writer.rest() { upkeep.requestRest() }
   }
 }

@@ -72,6 +72,50 @@ import Testing
     }
   }
 
+  @Test func `a store that is released at once completes the comparison`() throws {
+    for number in 0..<20 {
+      let first = try sandbox.open()
+      try first.put([1], for: ByteString("\(number)"))
+      first.close()
+      try FileManager.default.createDirectory(
+        atPath: sandbox.inside("staging/00000000000000aa"), withIntermediateDirectories: true)
+      _ = try sandbox.open()
+      #expect(sandbox.sessions == [])
+    }
+  }
+
+  /// Owns a store, and releases it in the middle of a call of the upkeep.
+  private final class Owner: StoreSizeDelegate {
+    let store = Mutex<Store?>(nil)
+    let isEnding = Atomic<Bool>(false)
+
+    func size(of statistics: Statistics) -> UInt64 {
+      if isEnding.load(ordering: .relaxed) { store.withLock { $0 = nil } }
+      return statistics.allocatedBytes
+    }
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func `the last reference may be released on the thread of the upkeep`() async throws {
+    let first = try sandbox.open()
+    try first.put([1], for: "a")
+    try first.remove("a")
+    first.close()
+    sandbox.remove("journal")
+    let owner = Owner()
+    func open() throws -> (Upkeep, AsyncStream<StoreEvent>) {
+      let store = try sandbox.open(
+        Options(limits: Limits(bytes: 1 << 30), sizeDelegate: owner))
+      owner.store.withLock { $0 = store }
+      return (store.upkeep, store.events())
+    }
+    let (upkeep, ends) = try open()
+    owner.isEnding.store(true, ordering: .relaxed)
+    upkeep.request(.evict)
+    // The stream ends when the store is closed.
+    for await _ in ends {}
+  }
+
   @Test func `one key that cannot be read keeps no other out of the index`() throws {
     let first = try sandbox.open()
     for number in 0..<20 { try first.put([UInt8(number)], for: ByteString("\(number)")) }
