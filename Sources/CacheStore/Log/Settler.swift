@@ -17,12 +17,17 @@ struct SettlingProgress {
   ///
   /// - Throws: the failure of this one.
   mutating func endPass() throws(StoreError) {
-    guard let failure = failure.take() else {
+    guard let failure else {
       failures = 0
       return
     }
-    (segment, offset) = (0, 0)
+    beginAgain()
     throw failure
+  }
+
+  /// Begins at the start of the log if entries were left out.
+  mutating func beginAgain() {
+    if failure != nil { (segment, offset, failure) = (0, 0, nil) }
   }
 }
 
@@ -128,6 +133,18 @@ final class Settler: CatalogUser {
   func settleLocked(
     through last: UInt32 = .max, olderThan age: Int64 = .min, until deadline: Int64 = .max
   ) throws(StoreError) -> SettlingEnd {
+    do throws(StoreError) {
+      return try settlePass(through: last, olderThan: age, until: deadline)
+    } catch {
+      // That error ends the pass, and no other is reported later.
+      settling.withLock { $0.beginAgain() }
+      throw error
+    }
+  }
+
+  private func settlePass(
+    through last: UInt32, olderThan age: Int64, until deadline: Int64
+  ) throws(StoreError) -> SettlingEnd {
     let now = tree.clock.now()
     // Each step tries one entry at least.
     var hasBegun = false
@@ -177,12 +194,14 @@ final class Settler: CatalogUser {
       try records.read(segment.file, upTo: length, fileSystem) { item in
         guard case .record(let header, let bytes, let place) = item else { return true }
         defer { if case .success(nil) = result { position = place + Int64(header.length) } }
-        guard let entry = unsafe logged(header, bytes, segment, place) else { return true }
-        if let end = isOver(entry.record.head.created) {
-          result = .success(end)
-          return false
-        }
-        do throws(StoreError) { try settle(entry) } catch {
+        do throws(StoreError) {
+          guard let entry = unsafe try logged(header, bytes, segment, place) else { return true }
+          if let end = isOver(entry.record.head.created) {
+            result = .success(end)
+            return false
+          }
+          try settle(entry)
+        } catch {
           // These prevent the other entries, too.
           if error.code == .noSpace || error.code == .closed
             || SystemError(error.errno).isOutOfDescriptors
@@ -209,17 +228,19 @@ final class Settler: CatalogUser {
 
   /// Returns the entry of a record if the record is current, and only the log has the entry. One
   /// with a wrong body is set aside.
+  ///
+  /// - Throws: an error if a later change of the entry may be lost, or cannot be read now.
   private func logged(
     _ header: RecordFrame.Header, _ bytes: UnsafeRawBufferPointer, _ segment: Segment,
     _ place: Int64
-  ) -> Logged? {
+  ) throws(StoreError) -> Logged? {
     guard let (head, body) = unsafe PutHead.carrying(header, bytes) else { return nil }
-    let found = reader.state.withLock { state -> (Slot, EntriesDirectory)? in
+    let found = try reader.state.withLock { state throws(StoreError) -> (Slot, EntriesDirectory)? in
       guard let number = state.index.find(head.keyHash, head.variant) else { return nil }
       let slot = state.index[number]
-      guard slot.segment == segment.number, Int64(slot.offset) == place, slot.isUnsettled,
-        !state.isDoubtful(slot)
+      guard slot.segment == segment.number, Int64(slot.offset) == place, slot.isUnsettled
       else { return nil }
+      if state.isDoubtful(slot) { throw .unreadable(journal.path) }
       return (slot, state.entries)
     }
     guard let (slot, entries) = found,

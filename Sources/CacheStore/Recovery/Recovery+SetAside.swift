@@ -8,7 +8,7 @@ extension Recovery {
   /// The entries that may be missing for a moment only, because their volume or folder is not
   /// available. They stay in the index and are misses, until they are available again, are
   /// replaced, removed or evicted, or until a repair gives them up.
-  enum Away {
+  package enum Away {
     /// None, because the tree decides.
     case none
     /// Those whose shard is missing. Neither a crash nor the store removes a shard.
@@ -28,7 +28,7 @@ extension Recovery {
   }
 
   /// Sets one entry aside, if it has not changed since it was found damaged, and is still damaged.
-  func setAside(_ slot: Slot, butNot away: Away) {
+  package func setAside(_ slot: Slot, butNot away: Away) {
     // If the open `entries` directory was replaced, the entry may be intact in the present one.
     guard (try? catalog.confirmEntries()) == true else { return }
     let entries = catalog.state.withLock { $0.entries }
@@ -51,9 +51,8 @@ extension Recovery {
       located.slot.isSameRecord(as: slot), located.entries === entries, isDamaged(located),
       !isAway(slot, entries, away)
     else { return false }
-    if let directory = try? fileSystem.open(
-      Layout.key(slot.keyHash), in: shard.directory, [.read, .directory]),
-      !slot.isUnsettled, (try? takeUpNewer(slot, in: directory, entries)) == true
+    if !slot.isUnsettled, let directory = try tree.openKey(slot.keyHash, in: shard),
+      try takeUpNewer(slot, in: directory, entries)
     {
       return false
     }
@@ -61,9 +60,6 @@ extension Recovery {
     if slot.isUnsettled { quarantineLogged(located) } else { try? quarantine(slot, in: shard) }
     return true
   }
-
-  /// Sets an entry aside that only the log has, if its body there is damaged.
-  package func setLoggedAside(_ slot: Slot) { setAside(slot, butNot: .none) }
 
   /// Copies the bytes of an entry that only the log has into the quarantine.
   private func quarantineLogged(_ located: Located) {

@@ -132,10 +132,15 @@ package final class Recovery: CatalogUser {
       upkeep.waitUntilIdle()
       return
     }
+    var isRead = true
     for number in 0..<Layout.shardCount {
-      try? forEachKey(of: number) { hash, _, _ throws(StoreError) in try? askTree(hash) }
+      do throws(StoreError) {
+        try forEachKey(of: number) { hash, _, _ throws(StoreError) in
+          do throws(StoreError) { try askTree(hash) } catch { isRead = false }
+        }
+      } catch { isRead = false }
     }
-    catalog.state.withLock { $0.isComplete = true }
+    if isRead { catalog.state.withLock { $0.isComplete = true } }
   }
 
   /// Waits up to a second for the comparison of tree and journal. Called when the store is closed,

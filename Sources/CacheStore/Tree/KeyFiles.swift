@@ -109,8 +109,8 @@ struct KeyFiles: ~Copyable {
           from, in: session.directory, [.write, .create, .exclusive])
         try files.write(file, document)
       } else {
-        madeMetadata = name
         let file = try create(name)
+        madeMetadata = name
         try files.write(file, document)
       }
     } catch {

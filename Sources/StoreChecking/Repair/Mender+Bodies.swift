@@ -36,7 +36,7 @@ extension Mender {
   /// Removes an entry that only the journal has. Its bytes are copied into the quarantine.
   func mendLogged(_ slot: Slot, _ suspicion: Suspicion) -> MendAttempt {
     if !level.reaches(suspicion.kind) { return .none }
-    recovery.setLoggedAside(slot)
+    recovery.setAside(slot, butNot: .none)
     return catalog.slot(slot.keyHash, slot.variant)?.isSameRecord(as: slot) == true
       ? .failed("its record could not be removed") : .done
   }

@@ -3,6 +3,7 @@ import CacheSystem
 import Dispatch
 import Foundation
 import SimulatedFiles
+import Synchronization
 import TestSupport
 import Testing
 
@@ -56,6 +57,30 @@ import Testing
     #expect(again.statistics.unsettledEntries == 0)
     expectAll(in: again)
     again.close()
+  }
+
+  @Test func `nothing counts as settled while the end of the journal cannot be read`() throws {
+    let sandbox = StoreSandbox()
+    let files = FaultyFiles()
+    let store = try sandbox.open(Options(fileSystem: files), settling: .within(seconds: 3_600))
+    try fill(store)
+    let other = try sandbox.open(settling: .within(seconds: 3_600))
+    let hasFollowed = Atomic<Bool>(false)
+    // Another thread looks for what others have stored, and cannot read it.
+    files.faults.set { [catalog = store.catalog] call in
+      if call.kind == .makeDirectory, !hasFollowed.exchange(true, ordering: .relaxed) {
+        _ = try? other.put([1], for: "other")
+        catalog.reader.follow()
+      }
+      return call.kind == .read && hasFollowed.load(ordering: .relaxed) ? .inputOutput : nil
+    }
+    #expect(throws: StoreError.self) { try store.settle() }
+    files.faults.set(nil)
+    try store.settle()
+    #expect(store.statistics.unsettledEntries == 0)
+    expectAll(in: store)
+    store.close()
+    other.close()
   }
 
   @Test func `an entry that cannot be settled does not hold up the others`() throws {

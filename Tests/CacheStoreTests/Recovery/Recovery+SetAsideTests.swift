@@ -27,6 +27,43 @@ import Testing
     if case .miss(.damaged) = lookup { true } else { false }
   }
 
+  @Test func `nothing is set aside while a newer version cannot be read`() throws {
+    let files = FaultyFiles()
+    let store = try sandbox.open(Options(fileSystem: files))
+    try store.put(body, for: "k")
+    sandbox.flip(try #require(sandbox.bodies.first), at: 7)
+    files.faults.set { $0.kind == .open && $0.name.hasSuffix(".json") ? .inputOutput : nil }
+    #expect(isDamagedMiss(store.lookUp("k")))
+    store.waitUntilIdle()
+    #expect(store.statistics.entries == 1 && sandbox.quarantined.isEmpty)
+    files.faults.set(nil)
+    #expect(isDamagedMiss(store.lookUp("k")))
+    store.waitUntilIdle()
+    #expect(store.statistics.entries == 0 && sandbox.quarantined.count == 1)
+    store.close()
+  }
+
+  @Test func `a body that cannot be restored costs no metadata file`() throws {
+    var store = try sandbox.open(settling: .within(seconds: 3_600))
+    try store.put(body, for: "k")
+    try store.settle()
+    store.close()
+    sandbox.flip(try #require(sandbox.bodies.first), at: 7)
+    try FileManager.default.createDirectory(
+      atPath: sandbox.inside("staging/00000000000000aa"), withIntermediateDirectories: true)
+    let files = FaultyFiles()
+    files.faults.set { call in
+      call.kind == .open && call.options.contains(.exclusive) && call.name.hasSuffix(".json")
+        ? SystemError(EMFILE) : nil
+    }
+    store = try sandbox.open(Options(fileSystem: files), settling: .within(seconds: 3_600))
+    store.waitUntilIdle()
+    #expect(!files.faults.calls.isEmpty && sandbox.metadataFiles.count == 1)
+    files.faults.set(nil)
+    store.close()
+    #expect(try sandbox.open().contains("k"))
+  }
+
   @Test(arguments: Damage.allCases, [5_000, 100_000, 1])
   func `a damaged body is set aside in a running store`(damage: Damage, count: Int) throws {
     let body = TestBody.make(count, seed: 1)
