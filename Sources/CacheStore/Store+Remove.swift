@@ -74,15 +74,20 @@ extension Store {
         cause: "the journal is damaged, and not every entry can be read for now",
         remedy: "check the permissions and the disk, then try again")
     }
+    defer { compactor.tendJournal() }
     var count = 0
+    // One that cannot be read keeps no other.
+    var failure: StoreError?
     var cursor = SlotCursor()
     while let located = cursor.next(in: catalog) {
       for place in located where candidates(place.slot) {
-        if try remove(place, reason, where: matches) { count += 1 }
+        do throws(StoreError) {
+          if try remove(place, reason, where: matches) { count += 1 }
+        } catch  where error.code == .inputOutput { failure = error }
       }
     }
+    if let failure { throw failure }
     if count == 0 && reason == .asked { try syncJournal() }
-    compactor.tendJournal()
     return count
   }
 
@@ -93,8 +98,12 @@ extension Store {
   ) throws(StoreError) -> Bool {
     var place = place
     for _ in 0..<Self.maximumAttempts {
-      guard let record = try? catalog.readRecord(place), matches(place.info(record))
-      else { return false }
+      let record: PutRecord
+      do throws(ReadFailure) { record = try catalog.readRecord(place) } catch {
+        guard error == .unreadable, catalog.isCurrent(place) else { return false }
+        throw .unreadable(catalog.journal.path(of: place.slot.segment))
+      }
+      if !matches(place.info(record)) { return false }
       if try evictor.remove(place.slot, reason, exactly: true) { return true }
       guard let now = catalog.locate(place.slot.keyHash, place.slot.variant),
         !now.slot.isSameRecord(as: place.slot)

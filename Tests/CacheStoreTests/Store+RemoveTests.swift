@@ -36,6 +36,24 @@ import Testing
     #expect(sandbox.bodies == [])
   }
 
+  @Test func `an entry that cannot be read is not passed over, and keeps no other`() throws {
+    let files = FaultyFiles()
+    let store = try sandbox.open(Options(fileSystem: files), settling: .within(seconds: 3_600))
+    for key: ByteString in ["1", "2", "3"] {
+      try store.put([1], for: key, metadata: EntryMetadata(tags: ["t"]))
+    }
+    let isFirst = Atomic<Bool>(true)
+    files.faults.set { call in
+      guard call.kind == .read else { return nil }
+      return isFirst.exchange(false, ordering: .relaxed) ? .inputOutput : nil
+    }
+    let error = #expect(throws: StoreError.self) { try store.remove(tag: "t") }
+    #expect(error?.code == .inputOutput && error?.path.hasSuffix(".log") == true)
+    #expect(store.statistics.entries == 1)
+    #expect(try store.remove(tag: "t") == 1)
+    store.close()
+  }
+
   @Test func `removing by tag takes those that carry it now`() throws {
     let store = try sandbox.open()
     try store.put([1], for: "a", metadata: EntryMetadata(tags: ["x", "y"]))

@@ -120,8 +120,9 @@ package struct Slot: Sendable, BitwiseCopyable {
   /// The place of the record (segment and offset) as one number.
   var recordPlace: UInt64 { UInt64(segment) << 32 | UInt64(offset) }
 
-  /// Returns whether both have the same record in the journal.
+  /// Returns whether both have the same record in the journal. Without one, they have the same body.
   package func isSameRecord(as other: Slot) -> Bool {
     segment == other.segment && offset == other.offset
+      && (segment != 0 || digest == other.digest)
   }
 }

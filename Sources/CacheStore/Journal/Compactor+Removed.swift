@@ -19,16 +19,22 @@ extension Compactor {
     var isDurable = true
     var failure: StoreError?
     var records = SegmentReader(number, hashSeed: tree.hashSeed, from: Int64(SegmentHeader.count))
-    let length = (try? fileSystem.length(of: segment.file.raw)) ?? 0
-    // A segment that cannot be read has no records for anybody.
-    try? records.read(segment.file, upTo: length, fileSystem) { item in
-      guard case .record(let header, let bytes, _) = item, header.type == .put else { return true }
-      guard let head = unsafe PutHead(header.payload(of: bytes)), !isKnown(head)
-      else { return true }
-      do throws(StoreError) {
-        isDurable = try isGone(head, entries, &shards)
-      } catch { failure = error }
-      return isDurable && failure == nil
+    do throws(SystemError) {
+      let length = try fileSystem.length(of: segment.file.raw)
+      try records.read(segment.file, upTo: length, fileSystem) { item in
+        guard case .record(let header, let bytes, _) = item, header.type == .put
+        else { return true }
+        guard let head = unsafe PutHead(header.payload(of: bytes)), !isKnown(head)
+        else { return true }
+        do throws(StoreError) {
+          isDurable = try isGone(head, entries, &shards)
+        } catch { failure = error }
+        return isDurable && failure == nil
+      }
+    } catch {
+      // A segment that cannot be read has no records for anybody, but does not say either which
+      // directories have to be synced.
+      try settler.volumeSync.synchronize()
     }
     if let failure { throw failure }
     for shard in shards where isDurable {

@@ -258,7 +258,7 @@ final class Staging: Sendable {
   ///
   /// - Throws: an error if no descriptor is free: the session may be that of a living process.
   func openSession(_ name: PathName) throws(StoreError) -> Descriptor? {
-    try system("\(path)/staging/\(name.text)") { () throws(SystemError) in
+    try system("\(path)/\(name.text)") { () throws(SystemError) in
       do throws(SystemError) {
         return try fileSystem.open(name, in: place.staging, [.read, .directory])
       } catch {

@@ -180,6 +180,18 @@ struct IndexRun: ~Copyable {
     }
   }
 
+  @Test func `entries without a record are the same if their bodies are`() {
+    var index = EntryIndex(blockBytes: 4096)
+    func put(_ body: UInt64, segment: UInt32) -> Slot {
+      let head = Self.head(1, body: body, file: 1)
+      return index[index.put(head, segment: segment, offset: 0, recordLength: 8).slot]
+    }
+    let first = put(1, segment: 0)
+    #expect(first.isSameRecord(as: put(1, segment: 0)))
+    #expect(!first.isSameRecord(as: put(2, segment: 0)))
+    #expect(put(1, segment: 3).isSameRecord(as: put(2, segment: 3)))
+  }
+
   private static func head(
     _ key: UInt64, body: UInt64, file: UInt64, accessed: Int64 = 0, isPinned: Bool = false
   ) -> PutHead {

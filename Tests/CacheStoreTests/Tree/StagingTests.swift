@@ -11,6 +11,19 @@ import Testing
 @Suite struct StagingTests {
   let sandbox = StoreSandbox()
 
+  @Test func `an error names the session that cannot be opened`() throws {
+    let files = FaultyFiles()
+    let store = try sandbox.open(Options(fileSystem: files))
+    let name = "00000000000000aa"
+    try FileManager.default.createDirectory(
+      atPath: sandbox.inside("staging/\(name)"), withIntermediateDirectories: true)
+    files.faults.set { $0.kind == .open && $0.name == name ? SystemError(EMFILE) : nil }
+    let error = #expect(throws: StoreError.self) { try store.recovery.deadSessionsNow() }
+    #expect(error?.path == sandbox.inside("staging/\(name)"))
+    files.faults.set(nil)
+    store.close()
+  }
+
   @Test func `a store that relinquishes its lock looks closed, and can be used on`() throws {
     let store = try sandbox.open()
     try store.put([1], for: "a")
