@@ -61,7 +61,7 @@ struct OriginFetcher: Sendable {
         return .failed(error)
       }
       onHead()
-      if answer.head.status == 304, !forwarding.request.hasCondition {
+      if answer.head.status == 304, !forwarding.request.hasCondition, !forwarding.isForRest {
         return .failed(
           TransportError(
             .protocolViolation, url: forwarding.request.url.string,

@@ -60,6 +60,8 @@ package struct Forwarding: Sendable {
   /// The stored beginning of the representation, if the request is for the rest (RFC 9111, section
   /// 3.4).
   var completing: StoredVariant? = nil
+  /// Whether the request is for the rest of a stored beginning.
+  package var isForRest: Bool { completing != nil }
   /// The response to use, if the rules permit it, when the origin fails; `nil` if the caller
   /// requires a validation.
   var fallback: Representation? { reason == .policy(.revalidate) ? nil : selected }

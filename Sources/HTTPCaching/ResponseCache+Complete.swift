@@ -71,7 +71,7 @@ extension ResponseCache {
 
 extension Forwarding {
   /// The request for the whole representation, in place of one for its rest.
-  fileprivate var forWhole: Forwarding {
+  var forWhole: Forwarding {
     var whole = self
     whole.request = original
     whole.completing = nil

@@ -14,8 +14,13 @@ extension ResponseCache {
       return validate(head, forwarding, times)
     }
     if let beginning = forwarding.completing {
-      if head.status == 206 { return complete(beginning, head, forwarding, times) }
-      if head.status == 416 { return withoutPart(beginning, forwarding) }
+      switch head.status {
+      case 206: return complete(beginning, head, forwarding, times)
+      case 416: return withoutPart(beginning, forwarding)
+      // They refer to a condition, and only this cache has set one.
+      case 304, 412: return .again(forwarding.forWhole)
+      default: break
+      }
     }
     if head.status >= 500, let selected = forwarding.fallback,
       rules.mayServeStale(

@@ -110,4 +110,18 @@ struct PrefixedBodyTests {
       try sandbox.store.remove("GET http://example.com/a", variant: 0)
     }
   }
+
+  @Test(arguments: [304, 412])
+  func `a server that takes If-Range for a condition is asked for the whole`(status: Int)
+    async throws
+  {
+    let whole = pieces([1000])[0]
+    let sandbox = try await sandbox(whole, upTo: 500)
+    sandbox.transport.set { request in
+      request.fields.contains("If-Range")
+        ? .success(Answer("", status: status)) : .success(Answer([whole], fields: fresh(tag: "1")))
+    }
+    let (bytes, response) = try await sandbox.client.data(for: request())
+    #expect(bytes == whole && response.head.status == 200)
+  }
 }

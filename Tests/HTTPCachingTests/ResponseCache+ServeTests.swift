@@ -10,25 +10,6 @@ struct ResponseCacheServeTests {
     HTTPField("Content-Type", "text/plain"),
   ]
 
-  private func ranged(_ range: String, _ more: HTTPFields = []) -> HTTPRequest {
-    request("/a", HTTPFields([HTTPField("Range", "bytes=\(range)")] + more))
-  }
-
-  /// Stores a part of a body of 1000 bytes.
-  private func loadPart(
-    _ sandbox: CacheSandbox, _ range: ClosedRange<Int>, tag: String? = "\"1\"", of body: [UInt8],
-    length: String = "1000", at seconds: Int64 = 0
-  ) throws {
-    var fields: HTTPFields = [
-      HTTPField("Cache-Control", "max-age=1000"),
-      HTTPField("Content-Range", "bytes \(range.lowerBound)-\(range.upperBound)/\(length)"),
-    ]
-    if let tag { fields.append(HTTPField("ETag", tag)) }
-    let asked = ranged("\(range.lowerBound)-\(range.upperBound)")
-    let reason = try sandbox.load(asked, head(206, fields), Array(body[range]), at: seconds)
-    if let reason { Issue.record("\(reason)") }
-  }
-
   @Test func `what is stored is served with its own fields, its length and its age`() throws {
     let sandbox = try CacheSandbox()
     var fields = fresh
@@ -108,7 +89,7 @@ struct ResponseCacheServeTests {
 
   @Test func `a stored part answers what lies in it, and nothing else`() throws {
     let sandbox = try CacheSandbox()
-    try loadPart(sandbox, 100...199, of: whole)
+    try sandbox.loadPart(100...199, of: whole)
     #expect(try sandbox.served(ranged("100-199"))?.body == Array(whole[100..<200]))
     #expect(try sandbox.served(ranged("150-160"))?.body == Array(whole[150...160]))
     for other in ["99-150", "150-200", "0-9", "-10", "100-"] {
@@ -124,7 +105,7 @@ struct ResponseCacheServeTests {
   @Test func `parts with one strong validator are joined, up to the whole`() throws {
     let sandbox = try CacheSandbox()
     for range in [400...699, 0...99, 100...450, 700...999] {
-      try loadPart(sandbox, range, of: whole)
+      try sandbox.loadPart(range, of: whole)
     }
     #expect(try sandbox.served(ranged("50-820"))?.body == Array(whole[50...820]))
     let all = try #require(try sandbox.served(request()))
@@ -140,7 +121,7 @@ struct ResponseCacheServeTests {
     let sandbox = try CacheSandbox()
     let body = content(600_000)
     for range in [0...299_999, 300_000...599_999] {
-      try loadPart(sandbox, range, of: body, length: "600000")
+      try sandbox.loadPart(range, of: body, length: "600000")
     }
     #expect(try sandbox.served(request())?.body == body)
     #expect(
@@ -154,8 +135,8 @@ struct ResponseCacheServeTests {
   {
     let sandbox = try CacheSandbox()
     let other = content(1000, seed: 2)
-    try loadPart(sandbox, 0...499, tag: first, of: whole)
-    try loadPart(sandbox, 500...999, tag: second, of: other, at: 1)
+    try sandbox.loadPart(0...499, of: whole, tag: first)
+    try sandbox.loadPart(500...999, of: other, tag: second, at: 1)
     #expect(try sandbox.served(request(), at: 2) == nil)
     #expect(try sandbox.served(ranged("400-600"), at: 2) == nil)
     #expect(try sandbox.served(ranged("0-499"), at: 2)?.body == Array(whole[..<500]))
@@ -164,8 +145,8 @@ struct ResponseCacheServeTests {
 
   @Test func `parts whose complete lengths differ are not joined`() throws {
     let sandbox = try CacheSandbox()
-    try loadPart(sandbox, 0...499, of: whole, length: "1000")
-    try loadPart(sandbox, 500...999, of: whole, length: "1001", at: 1)
+    try sandbox.loadPart(0...499, of: whole)
+    try sandbox.loadPart(500...999, of: whole, length: "1001", at: 1)
     #expect(try sandbox.served(ranged("0-999"), at: 2) == nil)
   }
 
