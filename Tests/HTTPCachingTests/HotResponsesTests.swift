@@ -7,17 +7,9 @@ import Testing
 
 struct HotResponsesTests {
   private func item(
-    _ key: ByteString, bytes: Int = 10, source: EntrySource = .disk
+    _ key: ByteString, bytes: Int = 10
   ) throws -> HotResponses.Item {
-    let body = [UInt8](repeating: 1, count: bytes)
-    let head = PutHead(
-      keyHash: KeyHash(high: 0, low: 0), digest: Digest(hashing: body), variant: 0,
-      length: UInt64(bytes), created: moment(0), accessed: moment(0), expires: nil, bodyFile: 0,
-      overhead: 0, status: 200, isPinned: false)
-    let info = EntryInfo(
-      record: PutRecord(head: head, key: key, metadata: EntryMetadata(status: 200)),
-      accessed: moment(0))
-    let variant = try #require(StoredVariant(info, .bytes(body, source), CacheRules()))
+    let variant = try storedVariant(key, bytes: bytes)
     return HotResponses.Item(outline: [], variants: [variant])
   }
 

@@ -9,15 +9,7 @@ struct MemoryResponsesTests {
   private func variant(
     _ key: ByteString, _ number: UInt64 = 0, bytes: Int = 10, at seconds: Int64 = 0
   ) throws -> StoredVariant {
-    let body = [UInt8](repeating: 1, count: bytes)
-    let head = PutHead(
-      keyHash: KeyHash(high: 0, low: 0), digest: Digest(hashing: body), variant: number,
-      length: UInt64(bytes), created: moment(seconds), accessed: moment(seconds), expires: nil,
-      bodyFile: 0, overhead: 0, status: 200, isPinned: false)
-    let info = EntryInfo(
-      record: PutRecord(head: head, key: key, metadata: EntryMetadata(status: 200)),
-      accessed: moment(seconds))
-    return try #require(StoredVariant(info, .bytes(body, .memory), CacheRules()))
+    try storedVariant(key, number, bytes: bytes, source: .memory, at: seconds)
   }
 
   @Test func `a freshened response takes its place, unless it was removed meanwhile`() throws {
