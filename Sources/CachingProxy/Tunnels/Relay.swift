@@ -76,7 +76,12 @@ final class Relay {
       outcome = .unfinished
     }
     if outcome == .broken { return }
-    let second = unsafe down.move(from: server, to: client, buffer)
+    var second = unsafe down.move(from: server, to: client, buffer)
+    if second == .broken, up.holdsBytes {
+      // The same, if the reset came between the two. It is reported once; then the end follows.
+      up.discard()
+      second = unsafe down.move(from: server, to: client, buffer)
+    }
     if up.count + down.count > before, !isRefusal {
       deadline = now + (isHalfClosed ? min(idle, Self.halfClosedIdle) : idle)
     }

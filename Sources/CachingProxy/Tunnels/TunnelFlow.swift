@@ -35,6 +35,9 @@ struct TunnelFlow {
   /// Creates a flow that begins with bytes that are already here.
   init(_ first: [UInt8] = []) { pending = first[...] }
 
+  /// Whether there are bytes that the receiver has not taken.
+  var holdsBytes: Bool { !pending.isEmpty }
+
   /// Whether poll(2) has to watch the sender.
   var wantsToRead: Bool { !hasEnded && pending.isEmpty }
 
