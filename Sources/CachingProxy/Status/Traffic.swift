@@ -99,11 +99,14 @@ extension AnswerRecord {
 }
 
 extension String {
-  /// Returns the text, or its beginning with an ellipsis if it is longer than `limit` bytes.
+  /// Returns the text, or its beginning of at most `limit` bytes with an ellipsis if it is longer.
   ///
   /// - Complexity: O(`limit`)
   func shortened(toBytes limit: Int) -> String {
     guard utf8.count > limit else { return self }
-    return String(decoding: utf8.prefix(limit), as: UTF8.self) + "\u{2026}"
+    var end = utf8.index(utf8.startIndex, offsetBy: limit)
+    // A character is not cut.
+    while end > utf8.startIndex, utf8[end] & 0xC0 == 0x80 { end = utf8.index(before: end) }
+    return String(self[..<end]) + "\u{2026}"
   }
 }

@@ -147,36 +147,6 @@ import Testing
     #expect(try Self.texts("//p[@class='lead']", page).first?.contains("Offline") == true)
   }
 
-  @Test func `The page allows its own style and script alone, by a new number each time`() throws {
-    let tested = try StatusUnderTest()
-    var nonces: Set<String> = []
-    for _ in 0..<3 {
-      let answer = try #require(tested.status.answer(path: "/.offlinecache/", query: ""))
-      let page = try XMLDocument(data: Data(answer.body))
-      let nonce = try #require(page.nodes(forXPath: "//script/@nonce").first?.stringValue)
-      #expect(try Self.texts("//style/@nonce", page) == [nonce])
-      let policy = try #require(answer.fields.first(named: "Content-Security-Policy")?.text)
-      #expect(policy.hasPrefix("default-src 'none'; "))
-      #expect(policy.contains("script-src 'nonce-\(nonce)'"))
-      #expect(!policy.contains("unsafe"))
-      #expect(answer.contentType == "text/html; charset=utf-8")
-      nonces.insert(nonce)
-    }
-    #expect(nonces.count == 3)
-  }
-
-  @Test func `There is nothing below the folder but the pages`() throws {
-    let tested = try StatusUnderTest()
-    for path in [
-      "/.offlinecache/", "/.offlinecache", "/.offlinecache/status", "/.offlinecache/sites",
-    ] {
-      #expect(tested.status.answer(path: path, query: "")?.status == 200)
-    }
-    for path in ["", "/", "/.offlinecache/status/", "/.offlinecache/../", "/.offlinecachestatus"] {
-      #expect(tested.status.answer(path: path, query: "") == nil)
-    }
-  }
-
   /// Reads the page with a strict parser.
   private static func page(_ tested: StatusUnderTest) throws -> XMLDocument {
     try XMLDocument(data: Data(tested.text("/.offlinecache/").utf8))

@@ -1,94 +1,40 @@
 import CacheFormat
 import CacheStore
-import Foundation
 import Testing
 
 @testable import CachingProxy
 
 @Suite struct StatusReportTests {
-  @Test func `The report has the names that are promised`() throws {
-    let tested = try StatusUnderTest(limits: Limits(bytes: 1 << 20))
-    tested.status.answered(Sample.record())
-    try tested.put("http://origin.test/a", length: 10)
-    let report = try tested.report()
-    #expect(
-      report.keys.sorted() == [
-        "answers", "contents", "minutes", "proxy", "recent", "remote", "seconds", "start_time",
-        "store", "time", "tunnels", "uptime_seconds", "version",
-      ])
-    #expect(
-      Self.names(report["tunnels"]) == [
-        "all", "left_alone", "open", "received_bytes", "sent_bytes",
-      ])
-    #expect(
-      Self.names(report["proxy"]) == [
-        "address", "mode", "offline", "origin", "role",
-      ])
-    #expect(
-      Self.names(report["store"]) == [
-        "allocated_bytes", "damaged_misses", "entries", "evictions", "limit_bytes", "limit_entries",
-        "limit_entry_bytes", "limit_free_bytes", "logical_bytes",
-        "path", "pinned_entries", "shared_bytes", "unsettled_entries",
-      ])
-    #expect(
-      Self.names(report["answers"]) == [
-        "all", "bypass", "cut_short", "error", "fetched_bytes", "hit", "hit_rate",
-        "hit_rate_of_5_minutes", "miss", "not_stored", "per_second", "revalidated", "saved_bytes",
-        "sent_bytes",
-        "stale",
-      ])
-    #expect(
-      Self.names((report["seconds"] as? [Any])?.first) == [
-        "all", "bypass", "error", "fetched_bytes", "hit", "miss", "revalidated", "sent_bytes",
-        "stale", "time",
-      ])
-    #expect(
-      Self.names((report["recent"] as? [Any])?.first) == [
-        "bytes", "cache_status", "client", "complete", "method", "microseconds", "outcome",
-        "reason", "source", "status", "time", "url",
-      ])
-    #expect(
-      Self.names(report["contents"]) == [
-        "entries", "folders", "hosts", "largest", "oldest", "seconds", "time", "types",
-      ])
-  }
-
-  @Test(arguments: [true, false])
-  func `The report tells what kind of proxy it is`(isReverse: Bool) throws {
-    let facts = Sample.facts(
-      origin: isReverse ? "http://origin.test" : nil, isShared: isReverse, isOffline: !isReverse)
-    let tested = try StatusUnderTest(facts: facts)
-    tested.clock.advance(seconds: 75)
-    let report = try tested.report()
-    let proxy = report["proxy"] as? [String: Any]
-    #expect(proxy?["role"] as? String == (isReverse ? "shared" : "private"))
-    #expect(proxy?["mode"] as? String == (isReverse ? "reverse" : "forward"))
-    #expect(proxy?["origin"] as? String == facts.origin)
-    #expect(proxy?["offline"] as? Bool == !isReverse)
-    #expect(report["uptime_seconds"] as? Int == 75)
-    #expect(report["start_time"] as? String == "2026-11-20T23:00:00.000000000Z")
-  }
-
-  @Test func `A clock that went back gives no negative uptime`() throws {
+  private func report(from started: Int64, to now: Int64, answers: Int = 0) throws -> StatusReport {
+    let traffic = Traffic()
+    for number in 0..<answers {
+      traffic.add(Sample.record(at: now / 1_000_000_000 - Int64(number % 30)))
+    }
     let tested = try StatusUnderTest()
-    tested.clock.advance(seconds: -100)
-    #expect(try tested.report()["uptime_seconds"] as? Int == 0)
+    let time = Timestamp(nanoseconds: now)
+    return StatusReport(
+      facts: Sample.facts(), now: time, started: Timestamp(nanoseconds: started), storePath: "",
+      statistics: tested.store.statistics, limits: Limits(), traffic: traffic.report(at: time))
   }
 
-  @Test func `The sums of the store are those of the store`() throws {
-    let tested = try StatusUnderTest(limits: Limits(bytes: 1 << 20, entries: 7))
-    try tested.put("http://origin.test/a", length: 1000)
-    try tested.put("http://origin.test/b", length: 24)
-    let store = try tested.report()["store"] as? [String: Any]
-    #expect(store?["entries"] as? Int == 2)
-    #expect(store?["logical_bytes"] as? Int == 1024)
-    #expect(store?["limit_bytes"] as? Int == 1 << 20)
-    #expect(store?["limit_entries"] as? Int == 7)
-    #expect(store?["limit_entry_bytes"] is NSNull)
-    #expect(store?["path"] as? String == tested.path)
+  @Test(
+    arguments: [
+      (0, 999_999_999, 0), (0, 1_000_000_000, 1), (5, 0, 0), (0, .max, 9_223_372_036),
+      (.min, .max, 0), (.max, .min, 0), (.max, 0, 0),
+    ] as [(Int64, Int64, Int64)])
+  func `The time of running is whole seconds, and never negative`(
+    started: Int64, now: Int64, seconds: Int64
+  ) throws {
+    #expect(try report(from: started, to: now).uptimeSeconds == seconds)
   }
 
-  private static func names(_ value: Any?) -> [String] {
-    (value as? [String: Any] ?? [:]).keys.sorted()
+  @Test(arguments: [(0, 60.0), (1, 60), (2, 60), (10, 60), (3600, 60)])
+  func `The rate is over ten seconds, or over the time since the start`(
+    uptime: Int64, expected: Double
+  ) throws {
+    let now = Sample.second * 1_000_000_000
+    // 60 answers in each of the last thirty seconds.
+    let report = try report(from: now - uptime * 1_000_000_000, to: now, answers: 1800)
+    #expect(report.answersPerSecond == expected)
   }
 }
