@@ -61,8 +61,10 @@ struct EarlyAnswer {
     return head + [0x0D, 0x0A]
   }
 
+  /// Returns a piece of the body with its framing. An empty chunk would be the last one, so there is
+  /// none for an empty piece.
   func framed(_ piece: [UInt8]) -> [UInt8] {
-    guard framing == .chunks else { return piece }
+    guard framing == .chunks, !piece.isEmpty else { return piece }
     return Array("\(String(piece.count, radix: 16))\r\n".utf8) + piece + [0x0D, 0x0A]
   }
 

@@ -55,24 +55,6 @@ import Testing
     #expect(reading.end != .open)
   }
 
-  @Test(
-    arguments: ["", "GET / HTTP/1.1\r\nHost: x\r\n\r\n"],
-    ["GE", "GET / HTTP/1.1\r\nHost: x\r\nA: "])
-  func `comes for who never ends the head of a request`(before: String, head: String) async throws {
-    let backend = ScriptedBackend(answering: { _, _, _ in .text("ok") })
-    try await withServer(backend, idleSeconds: 1) { port, _ in
-      try await onThread {
-        let client = try RawClient(port: port)
-        if !before.isEmpty {
-          client.send(before)
-          #expect(client.readAnswer().body == "ok")
-        }
-        client.send(head)
-        client.dribble(UInt8(ascii: "a"))
-      }
-    }
-  }
-
   @Test func `of a client is seen where it comes together with a part of a body`() async throws {
     let gate = Monitor((taken: 0, isBusy: false, mayGoOn: false))
     let backend = ScriptedBackend(
@@ -137,46 +119,5 @@ import Testing
     }
     // After a second, a 100 comes first.
     #expect(reading.text.contains("HTTP/1.1 200 OK\r\n") && reading.text.hasSuffix("answer"))
-  }
-
-  @Test(arguments: [true, false])
-  func `of a client that leaves before its answer ends the request`(isReset: Bool) async throws {
-    let (begins, beginning) = AsyncStream.makeStream(of: Void.self)
-    let backend = ScriptedBackend(answering: { _, _, _ in
-      beginning.yield()
-      // Ends only when the task is cancelled.
-      for await _ in AsyncStream<Void>.makeStream().stream {}
-      return .text("ok")
-    })
-    let recorder = Recorder()
-    try await withServer(backend, observers: [recorder]) { port, _ in
-      var client: RawClient? = try RawClient(port: port)
-      client?.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
-      for await _ in begins { break }
-      if isReset { client?.breakConnection() }
-      client = nil
-      let record = try await recorder.records(count: 1)[0]
-      #expect(record.status == 0 && !record.isComplete)
-    }
-  }
-
-  @Test func `of the data of a client that waits is not taken for its leaving`() async throws {
-    let (goes, going) = AsyncStream.makeStream(of: Void.self)
-    let backend = ScriptedBackend(answering: { _, _, _ in
-      for await _ in goes { break }
-      return .text("answer")
-    })
-    let (probe, answer) = try await withServer(backend) { port, _ in
-      try await onThread {
-        let client = try RawClient(port: port)
-        client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
-        client.finishSending()
-        let probe = client.read(until: "\r\n\r\n").text
-        going.yield()
-        return (probe, client.read())
-      }
-    }
-    #expect(probe == "HTTP/1.1 100 Continue\r\n\r\n")
-    #expect(answer.status == 200 && answer.body == "answer")
   }
 }

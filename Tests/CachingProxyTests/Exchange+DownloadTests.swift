@@ -214,32 +214,3 @@ import Testing
     return nil
   }
 }
-
-@Suite("Interim answers") struct InterimAnswersTests {
-  private let hinting = ScriptedBackend(answering: { _, _, onInterim in
-    onInterim(HTTPResponseHead(status: 103, fields: [HTTPField("Link", "</a>")]))
-    onInterim(HTTPResponseHead(status: 100))
-    onInterim(HTTPResponseHead(status: 103, fields: [HTTPField("Link", "</b>")]))
-    return .text("ok")
-  })
-
-  @Test func `go before the answer`() async throws {
-    let text = try await withServer(hinting) { port, _ in
-      try await exchange(
-        port, "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", untilClosed: true
-      ).text
-    }
-    let hints =
-      "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\nVia: 1.1 test\r\n\r\n"
-      + "HTTP/1.1 103 Early Hints\r\nLink: </b>\r\nVia: 1.1 test\r\n\r\nHTTP/1.1 200 OK\r\n"
-    #expect(text.hasPrefix(hints))
-    #expect(text.hasSuffix("\r\n\r\nok"))
-  }
-
-  @Test func `do not go to clients of HTTP/1.0`() async throws {
-    let text = try await withServer(hinting) { port, _ in
-      try await exchange(port, "GET / HTTP/1.0\r\n\r\n", untilClosed: true).text
-    }
-    #expect(text.hasPrefix("HTTP/1.1 200 OK\r\n"))
-  }
-}

@@ -65,69 +65,6 @@ import Testing
     #expect(readings[1].end == .closed)
   }
 
-  @Test(arguments: [
-    ("HEAD", 200, "Content-Length: 5"), ("GET", 304, "Content-Length: 5"), ("HEAD", 404, nil),
-    ("GET", 304, nil), ("GET", 204, nil), ("HEAD", 204, nil),
-  ])
-  func `sends no body where none belongs`(method: String, status: Int, length: String?) async throws
-  {
-    let fields: HTTPFields = length == nil ? [] : [HTTPField("Content-Length", "5")]
-    let backend = ScriptedBackend(stored: { request in
-      request.url.target == "/next" ? .text("next") : .text("", status: status, fields: fields)
-    })
-    let (head, end) = try await withServer(backend) { port, _ in
-      try await onThread {
-        let client = try RawClient(port: port)
-        client.send("\(method) / HTTP/1.1\r\nHost: x\r\n\r\n")
-        let head = client.read(until: "\r\n\r\n")
-        client.send("GET /next HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
-        return (head, client.read())
-      }
-    }
-    #expect(head.status == status)
-    #expect(head.fields.first { $0.hasPrefix("Content-Length") } == length)
-    #expect(head.field("Transfer-Encoding") == nil)
-    // What comes next is the next answer, or nothing: never a body.
-    #expect(end.bytes.isEmpty || end.text.hasPrefix("HTTP/1.1 200"))
-    #expect(end.bytes.isEmpty == (head.field("Connection") == "close"))
-  }
-
-  @Test func `tells with 304 how long the whole is`() async throws {
-    let backend = ScriptedBackend(stored: { _ in
-      var answer = ProxyAnswer.text("", status: 304)
-      answer.representationLength = 12
-      return answer
-    })
-    let reading = try await withServer(backend) { port, _ in
-      try await exchange(port, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
-    }
-    #expect(reading.field("Content-Length") == "12")
-    #expect(reading.field("Connection") == nil)
-  }
-
-  @Test func `sends a part of a file`() async throws {
-    let folder = TemporaryFolder()
-    let file = try OpenFile(folder.path + "/file", Array("0123456789".utf8))
-    let backend = ScriptedBackend(stored: { _ in
-      ProxyAnswer(
-        head: HTTPResponseHead(status: 206),
-        body: .file(
-          descriptor: file.descriptor, offset: 3, length: 4, owner: file),
-        source: .disk, cacheStatus: nil)
-    })
-    let bodies = try await withServer(backend) { port, _ in
-      try await onThread {
-        let client = try RawClient(port: port)
-        return (0..<3).map { _ in
-          client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
-          return client.readAnswer().body
-        }
-      }
-    }
-    #expect(bodies == ["3456", "3456", "3456"])
-    #expect(file.isOpen)
-  }
-
   @Test func `answers a request that has been here before with 508`() async throws {
     let reading = try await withServer(ScriptedBackend()) { port, _ in
       try await exchange(port, "GET / HTTP/1.1\r\nHost: x\r\nVia: 1.1 a, 1.1 test\r\n\r\n")
@@ -187,23 +124,6 @@ import Testing
     #expect(records[0].bytesSent == 5)
     #expect(records.allSatisfy { $0.clientAddress == "127.0.0.1" && $0.isComplete })
     #expect(records[0].cacheStatus?.description == "Test; fwd=uri-miss")
-  }
-
-  @Test(arguments: [(20_000, 200), (50_000, 502)])
-  func `says so where the head of an answer is too large`(count: Int, status: Int) async throws {
-    let large = HTTPField("A", String(repeating: "x", count: count))
-    let backend = ScriptedBackend(
-      stored: { request in
-        request.url.target == "/stored" ? .text("ok", fields: [large]) : nil
-      },
-      answering: { _, _, _ in .stream(Pieces(["ok"]), fields: [large]) })
-    try await withServer(backend) { port, _ in
-      for target in ["/stored", "/other"] {
-        let request = "GET \(target) HTTP/1.1\r\nHost: x\r\n\r\n"
-        let reading = try await exchange(port, request)
-        #expect(reading.status == status)
-      }
-    }
   }
 
   @Test func `tells them also of what could not be read`() async throws {
