@@ -17,12 +17,14 @@ enum SubstitutePattern: Sendable, Hashable {
     do throws(InvalidURL) {
       url = try NormalizedURL(rule.pattern)
     } catch {
-      throw SubstituteError(
-        place, error.description, remedy: "write a URL such as https://example.org/logo.png")
-    }
-    guard !url.host.utf8.contains(Self.star) else {
-      throw SubstituteError(
-        place, "the host of \(rule.pattern) has a *", remedy: "write a rule for each host")
+      // Without a table, the subject is the URL already.
+      let subject = place.subject == error.url ? "" : "\(error.url): "
+      if error.code == .invalidHost, Self.hasStarInHost(error.url) {
+        throw SubstituteError(
+          place, subject + "the host has a *", remedy: "write a rule for each host")
+      }
+      let reason = error.problem.dropFirst("\(error.url): ".count)
+      throw SubstituteError(place, subject + reason, remedy: error.remedy)
     }
     let pieces = url.target.utf8.split(separator: Self.star, omittingEmptySubsequences: false)
       .map(Array.init)
@@ -31,13 +33,19 @@ enum SubstitutePattern: Sendable, Hashable {
         !pieces[0].contains(UInt8(ascii: "?"))
       else {
         throw SubstituteError(
-          place, "a folder answers for all URLs below a path, which \(rule.pattern) does not say",
+          place,
+          "a folder answers for all URLs below a path, which \(rule.shownPattern) does not say",
           remedy: "end the URL in /* and leave other * and queries out")
       }
       self = .below(NormalizedURL.Origin(url), prefix: pieces[0])
     } else {
       self = pieces.count == 1 ? .exact(url) : .pieces(NormalizedURL.Origin(url), pieces)
     }
+  }
+
+  private static func hasStarInHost(_ url: String) -> Bool {
+    guard let start = url.firstRange(of: "//")?.upperBound else { return false }
+    return url[start...].prefix { !"/?#".contains($0) }.contains("*")
   }
 
   /// The origin of a pattern for several URLs; `nil` for one URL.

@@ -67,6 +67,11 @@ public struct SubstituteRule: Sendable, Hashable {
     self.yieldsToNewer = yieldsToNewer
   }
 
+  /// The pattern for messages: without credentials, and without control characters.
+  var shownPattern: String {
+    do throws(InvalidURL) { return try NormalizedURL(pattern).string } catch { return error.url }
+  }
+
   /// The seconds for `max-age`.
   var seconds: Int64 {
     switch lifetime {

@@ -37,7 +37,7 @@ public final class Substitutes: Sendable {
     onMissing: @escaping @Sendable (SubstituteError) -> Void = { _ in }
   ) throws(SubstituteError) {
     try self.init(
-      placed: rules.map { ($0, SubstitutePlace(subject: $0.pattern, line: nil)) },
+      placed: rules.map { ($0, SubstitutePlace(subject: $0.shownPattern, line: nil)) },
       onMissing: onMissing)
     for entry in entries { try Self.checkTarget(entry) }
   }
