@@ -169,18 +169,6 @@ struct CachingClientTests {
     #expect(try await sandbox.client.data(for: request(), options: offline).bytes == [0x78])
   }
 
-  @Test func `what each answer must be asked for is not remedied by fetching it once`() {
-    for (reason, remedy): (ForwardReason, String) in [
-      (.mustValidate(.noCache), "allow the network"),
-      (.mustValidate(.requestNoCache), "allow the network"),
-      (.mustValidate(.stale(by: 9)), "fetch it once while there is a network"),
-      (.condition("If-Match"), "allow the network"),
-      (.refused, "change that rule, or allow the network"),
-    ] {
-      #expect(ClientError(.notStored(reason), url: "x").description.hasSuffix("; \(remedy)"))
-    }
-  }
-
   @Test(
     "a server that was reached and refused, or a set-up of no use, is an error, whatever is stored",
     arguments: [
@@ -310,18 +298,6 @@ struct CachingClientTests {
     }
     #expect(seen.withLock { $0 } == [103, 103, 103])
     #expect(sandbox.transport.uploads == [[1, 2], [3, 4, 5]])
-  }
-
-  @Test func `a body longer than the caller's limit is an error and ends the transfer`()
-    async throws
-  {
-    let sandbox = try ClientSandbox(Answer(pieces([100, 100]), fields: fresh()))
-    let error = await #expect(throws: ClientError.self) {
-      try await sandbox.client.data(for: request(), limit: 199)
-    }
-    #expect(error == ClientError(.tooLarge(limit: 199), url: request().url.string))
-    #expect(sandbox.transport.bodies.first?.isCancelled == true)
-    #expect(try await sandbox.client.data(for: request(), limit: 200).bytes.count == 200)
   }
 
   @Test func `two hundred fetches of different URLs at once each get and keep their own answer`()
