@@ -81,8 +81,7 @@ public struct ResponseMetadata: Sendable, Hashable {
       case .substitute: .substitute
       }
     download = nil
-    let seconds = response.head.fields.first(named: "Age").flatMap { TimeInterval($0.text) } ?? 0
-    age = max(0, seconds)
+    age = Self.statedAge(in: response.head.fields)
     status = Self.status(of: response)
     let ttl = status.ttl
     freshness = ttl.map { TimeInterval($0) }
@@ -100,6 +99,14 @@ public struct ResponseMetadata: Sendable, Hashable {
       } else {
         .fresh(seconds: ttl ?? 0)
       }
+  }
+
+  /// Returns the seconds of the field `Age`; 0 if it has none (RFC 9111, section 5.1). Like the rules,
+  /// it reads the first member of the first line.
+  private static func statedAge(in fields: HTTPFields) -> TimeInterval {
+    guard let field = fields.first(named: "Age") else { return 0 }
+    let digits = Array(FieldBytes.trimmed(field.value.prefix { $0 != UInt8(ascii: ",") }))
+    return TimeInterval(digits.withSpan { DeltaSeconds.parse($0) } ?? 0)
   }
 
   /// Returns what the server has said about a stored response, for the end of the reason why it was
@@ -131,9 +138,10 @@ public struct ResponseMetadata: Sendable, Hashable {
       return (isBeyond ? TimeInterval(end) - TimeInterval(start) : TimeInterval(difference)) / 1e9
     }
     let record = file.record
-    let stated = file.record.head.fields.first(named: "Age").flatMap { TimeInterval($0.text) } ?? 0
     self.download = download
-    age = max(0, stated) + max(0, seconds(now, since: (record.ended ?? record.started).nanoseconds))
+    age =
+      Self.statedAge(in: record.head.fields)
+      + max(0, seconds(now, since: (record.ended ?? record.started).nanoseconds))
     freshness = record.expires.map { seconds($0.nanoseconds, since: now) }
     source = file.source == .file ? .file : .network
     status = CacheStatus(
