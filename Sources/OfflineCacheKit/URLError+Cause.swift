@@ -120,7 +120,10 @@ extension URLError {
   }
 
   private static func withoutCredentials(_ url: URL) -> URL? {
-    guard url.absoluteString.utf8.contains(UInt8(ascii: "@")) else { return url }
+    // A relative URL also shows its base.
+    guard [url, url.baseURL].contains(where: { $0?.absoluteString.contains("@") == true }) else {
+      return url
+    }
     // What is before the "@" may be a password if the URL is malformed, as in "http:/user:password@host/".
     guard url.host() != nil else { return nil }
     guard var parts = URLComponents(url: url, resolvingAgainstBaseURL: true) else { return nil }
