@@ -10,7 +10,7 @@ import HTTPDownloads
 /// The path of a file that is to be written.
 struct FilePlace: Sendable {
   /// The path of the file. For a link, the path of its target, because the target is replaced, not
-  /// the link.
+  /// the link. A link without a target is replaced itself.
   let path: String
 
   /// Checks the path of a file.
