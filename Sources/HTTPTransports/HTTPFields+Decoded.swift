@@ -9,8 +9,10 @@ extension HTTPFields {
       "Repr-Digest", "Accept-Ranges",
     ]
     for name in coded { removeAll(named: name) }
-    if let tag = first(named: "ETag")?.text, tag.hasPrefix("\"") {
-      replace(with: HTTPField("ETag", "W/" + tag))
-    }
+    self = HTTPFields(
+      map { field in
+        field.isNamed("ETag") && field.text.hasPrefix("\"")
+          ? HTTPField(field.name, "W/" + field.text) : field
+      })
   }
 }
