@@ -179,7 +179,8 @@ struct TunnelProxy: Hashable {
   init(_ setting: NetworkSetup.Proxy, variable: (String) -> String? = UserPath.environment) {
     switch setting {
     case .none: url = nil
-    case .url(let text, _): url = text
+    // libcurl takes an empty text for none, and then the addresses of servers have to be checked.
+    case .url(let text, _): url = text.isEmpty ? nil : text
     case .environment:
       let names = ["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]
       url = names.lazy.compactMap(variable).first { !$0.isEmpty }

@@ -89,6 +89,7 @@ import Testing
     #expect(TunnelProxy(.environment) { variables[$0] }.url == "http://a:1")
     #expect(TunnelProxy(.environment) { _ in nil }.isUsed == false)
     #expect(TunnelProxy(.none).isUsed == false)
+    #expect(TunnelProxy(.url("")).isUsed == false)
     #expect(TunnelProxy(.url("HTTPS://a:1")).isEncrypted)
   }
 }
