@@ -27,8 +27,8 @@ public struct DownloadError: Error, Sendable, Hashable, CustomStringConvertible 
     /// Somebody else has removed, replaced or changed the hidden file that the bytes are written
     /// to.
     case disturbed
-    /// The path is not that of a file: it is empty, or ends with `/`, `.` or `..`, or its name is
-    /// too long, or begins with `.offlinecache-`, as those of hidden files do.
+    /// The path is not that of a file: it is empty, or ends with `/`, `.` or `..`, or has a NUL, or
+    /// its name is too long, or begins with `.offlinecache-`, as those of hidden files do.
     case invalidPath
     /// The path is that of a directory.
     case isDirectory

@@ -49,8 +49,9 @@ final class DownloadPlace: @unchecked Sendable {
     self.files = files
     let (folder, last) = UserPath.split(path)
     let name = Array(last.utf8)
+    // At a NUL the system would end the path of the folder, and open another one.
     guard let target = PathName(bytes: name), last != ".", last != "..",
-      !DownloadRequest.isReserved(last)
+      !DownloadRequest.isReserved(last), !folder.utf8.contains(0)
     else { throw .invalidPath }
     do throws(SystemError) {
       opened = OpenFile(try files.open(userPath: folder, [.read, .directory]))

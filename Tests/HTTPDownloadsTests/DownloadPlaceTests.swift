@@ -21,6 +21,13 @@ struct DownloadPlaceTests {
     }
   }
 
+  @Test func `a path with a NUL is that of no file, also before the name`() {
+    for path in ["\(sandbox.folder)/a\0b", "\(sandbox.folder)\0x/a", "\0", "\0/a"] {
+      #expect(throws: DownloadError.Cause.invalidPath) { try DownloadPlace(path, RealFileSystem()) }
+    }
+    #expect(sandbox.names.isEmpty)
+  }
+
   @Test(arguments: ["offlinecache-x", ".offlinecache", "x.offlinecache-", ".offline cache-", "..."])
   func `other names are free`(name: String) throws {
     #expect(!DownloadRequest.isReserved(name))

@@ -9,7 +9,7 @@ import Testing
 
 /// Servers that lie.
 @Suite(.timeLimit(.minutes(2)))
-struct DownloadAttackTests {
+struct DownloadRunAttemptTests {
   private let sandbox = DownloadSandbox()
   private let big = content(1_000_000)
 
@@ -101,5 +101,61 @@ struct DownloadAttackTests {
       sandbox.downloader(server, maximumRetries: 3), sandbox.asked())
     #expect(cause == .transport(TransportError(.truncatedBody, url: "http://example.com/big")))
     #expect(server.requests.count < 12)
+  }
+
+  @Test(arguments: [0, 99, 100, 201, 204, 205, 206, 299, 304, 400, 404, 412, 416, 600, 999])
+  func `an answer without the file leaves what there is, and nothing of its body`(status: Int)
+    async throws
+  {
+    let server = FileServer(big, faults: [.init(status: status)])
+    let downloader = sandbox.downloader(server, maximumRetries: 3)
+    #expect(await sandbox.failure(downloader, sandbox.asked()) == .status(status))
+    #expect(sandbox.names.isEmpty)
+    _ = try await downloader.download(sandbox.asked())
+    server.change(content(1000, seed: 2), tag: "\"2\"")
+    server.fail(.init(status: status))
+    // A 304 says that it is still the same file.
+    let cause = await sandbox.failure(downloader, sandbox.asked())
+    #expect(cause == (status == 304 ? nil : .status(status)))
+    #expect(sandbox.bytes() == big && sandbox.names == [".json", "file"])
+    #expect(server.requests.count == 3)
+  }
+
+  @Test(arguments: [0, 204, 206, 304, 400, 404, 412, 416, 999])
+  func `an answer without the rest leaves the beginning, or has the whole asked for`(status: Int)
+    async throws
+  {
+    let server = FileServer(big, faults: [.init(cut: 300_000), .init(status: status)])
+    let downloader = sandbox.downloader(server)
+    _ = await sandbox.failure(downloader, sandbox.asked())
+    let cause = await sandbox.failure(downloader, sandbox.asked())
+    let asksForWhole = [206, 304, 412, 416].contains(status)
+    #expect(cause == (asksForWhole ? nil : .status(status)))
+    if !asksForWhole { _ = try await downloader.download(sandbox.asked()) }
+    #expect(sandbox.bytes() == big && sandbox.names == [".json", "file"])
+    #expect(server.ranges == ["", "bytes=300000-", asksForWhole ? "" : "bytes=300000-"])
+  }
+
+  @Test(
+    arguments: [
+      ("-1", nil), ("abc", nil), ("1000000, 1000000", nil), ("9223372036854775808", nil),
+      ("0", .wrongLength(expected: 0, received: 65_536)),
+      ("999999", .wrongLength(expected: 999_999, received: 1_000_000)),
+      ("1000001", .transport(TransportError(.truncatedBody, url: "http://example.com/big"))),
+      (
+        "9223372036854775807",
+        .transport(TransportError(.truncatedBody, url: "http://example.com/big"))
+      ),
+    ] as [(String, DownloadError.Cause?)])
+  func `a length that is wrong is an error, and one that is none says nothing`(
+    length: String, expected: DownloadError.Cause?
+  ) async throws {
+    let fault = FileServer.Fault(fields: [HTTPField("Content-Length", length)])
+    let server = FileServer(big, faults: [fault])
+    let downloader = sandbox.downloader(server)
+    #expect(await sandbox.failure(downloader, sandbox.asked()) == expected)
+    #expect(sandbox.bytes() == (expected == nil ? big : nil))
+    _ = try await downloader.download(sandbox.asked())
+    #expect(sandbox.bytes() == big)
   }
 }
