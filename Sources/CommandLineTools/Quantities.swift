@@ -2,7 +2,8 @@ extension ValueKind where Value == UInt64 {
   /// A number of bytes: `500M`, `2GiB`, `1.5GB`, `4096`.
   ///
   /// `K M G T P` and `KiB MiB …` are powers of 1024, `KB MB …` powers of 1000, as in the GNU core
-  /// utilities; case does not matter. A fraction is rounded down to whole bytes.
+  /// utilities; case does not matter. A fraction of a unit is rounded down to whole bytes; bytes have
+  /// no fractions.
   ///
   /// - Parameter bounds: The accepted values, in bytes.
   package static func size(in bounds: ClosedRange<UInt64> = 0...UInt64(Int64.max)) -> ValueKind {
@@ -63,7 +64,9 @@ extension ValueKind where Value == Duration {
 /// Returns a size, or `nil` if the argument is not one or is over 2^63 - 1.
 func parseSize(_ argument: Argument) -> UInt64? {
   var rest = argument.bytes[...]
-  guard let number = takeDecimal(&rest), let unit = sizeUnit(rest) else { return nil }
+  guard let number = takeDecimal(&rest), let unit = sizeUnit(rest),
+    unit > 1 || number.scale == 1
+  else { return nil }
   return number.times(unit)
 }
 

@@ -20,6 +20,8 @@ import Testing
     arguments: [
       "", "M", "-1", "1.M", ".5M", "1..5M", "1 M", "1MM", "1iB", "1KiBB", "1e3", "0x10", "8192P",
       "9223372036854775808", "9999999999999999999", "99999999999999999999", "1\u{0}", "１",
+      // There are no fractions of a byte.
+      "1.5", "1.0", "0.5b", "1.5B",
     ])
   func `what is no size is refused`(text: String) {
     #expect(parseSize(Argument(text)) == nil)

@@ -10,7 +10,7 @@ import ToolTesting
       ["ls", "--long", "--json"], ["ls", "--sort", "name"], ["get", "k", "--variant", "xyz"],
       ["put", "k", "-", "--field", "no colon"], ["put", "k", "-", "--field", "a b: c"],
       ["put", "k", "-", "--status", "0"], ["put", "k", "-", "--info", "no colon"], ["fetch"],
-      ["limit", "--bytes", "-1"],
+      ["limit", "--bytes", "-1"], ["limit", "--bytes", "1.5"], ["limit", "--entries", "1.5"],
     ])
   func `a wrong command line ends with 64 and makes no store`(words: [String]) throws {
     let tool = ToolRun()

@@ -27,7 +27,7 @@ import ToolTesting
   @Test(arguments: [
     "--set-cookie keep", "--remote-mode read", "--remote-namespace a", "--tunnel a.test",
     "--trust-forwarded", "--shared --private", "--tls-cert a.pem",
-    "--origin http://a.test --connect-port 1",
+    "--origin http://a.test --connect-port 1", "--origin http://a.test/#f",
   ])
   func `options that would have no effect are refused`(options: String) throws {
     let words = "serve \(options)".split(separator: " ").map { Array($0.utf8) }

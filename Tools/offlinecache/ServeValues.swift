@@ -20,9 +20,10 @@ extension ValueKind where Value == NormalizedURL {
     ValueKind(
       "URL",
       expected: "the http or https URL of a server such as http://localhost:3000, without "
-        + "credentials and query"
+        + "credentials, query and fragment"
     ) { text in
-      guard let url = try? NormalizedURL(text), !text.contains("@"), !url.target.contains("?")
+      guard let url = try? NormalizedURL(text), !text.contains("@"), !text.contains("#"),
+        !url.target.contains("?")
       else { return nil }
       return url
     }
