@@ -23,12 +23,19 @@ package struct StateFile: Sendable {
   ///
   /// - Throws: ``Problem`` if the environment names no folder.
   package init(named stem: String) throws(Problem) {
-    guard let folder = UserPath.stateFolder else {
+    try self.init(named: stem, in: UserPath.stateFolder)
+  }
+
+  /// Creates the file in a folder; `nil` if the environment names none.
+  init(named stem: String, in folder: String?) throws(Problem) {
+    guard let folder else {
       throw Problem(text: "neither XDG_STATE_HOME nor HOME names a folder")
     }
     self.folder = folder
     let new = Array("\(stem).\(UInt64.random(in: .min ... .max)).new".utf8)
-    guard let name = PathName(bytes: Array(stem.utf8)), let newName = PathName(bytes: new) else {
+    guard let name = PathName(bytes: Array(stem.utf8)), let newName = PathName(bytes: new),
+      !stem.utf8.contains(UInt8(ascii: "/")), ![".", ".."].contains(stem)
+    else {
       throw Problem(text: "'\(stem)' is no name")
     }
     self.name = name
