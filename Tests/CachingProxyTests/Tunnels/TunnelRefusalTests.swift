@@ -78,48 +78,6 @@ import Testing
     }
   }
 
-  @Test func `other requests come to the library as they were sent`() async throws {
-    let echo = try TalkingServer.echo()
-    try await withTunnels(to: echo.port) { port, _ in
-      try await onThread {
-        for method in ["GET", "C", "CONN", "COPY", "CONNECTX"] {
-          let client = try RawClient(port: port)
-          for byte in "\(method) http://a.test/ HTTP/1.1\r\nHost: a.test\r\n\r\n".utf8 {
-            client.send([byte])
-          }
-          #expect(client.readAnswer().body == "ok", "\(method)")
-          client.send("GET http://a.test/b HTTP/1.1\r\nHost: a.test\r\n\r\n")
-          #expect(client.readAnswer().body == "ok")
-          // Only the first request can open a tunnel.
-          #expect(client.openTunnel().status == 501)
-        }
-      }
-    }
-  }
-
-  @Test func `clients that send little hold up nobody, and are closed`() async throws {
-    let echo = try TalkingServer.echo()
-    try await withTunnels(to: echo.port, idleSeconds: 1) { port, _ in
-      try await onThread {
-        let silent = try (0..<50).map { _ in try RawClient(port: port) }
-        let slow = try (0..<50).map { _ in try RawClient(port: port) }
-        for client in slow { client.send("CONN") }
-        let begun = try RawClient(port: port)
-        begun.send("CONNECT a.test:443 HT")
-        let client = try RawClient(port: port)
-        #expect(client.openTunnel().status == 200)
-        #expect(begun.read().status == 431)
-        for client in silent { #expect(client.read().end == .closed) }
-        for client in slow { #expect(client.read().end != .open) }
-        // A client that leaves within the method.
-        let left = try RawClient(port: port)
-        left.send("CONN")
-        left.finishSending()
-        #expect(left.read().end == .closed)
-      }
-    }
-  }
-
   @Test func `a reverse proxy opens no tunnels`() async throws {
     let echo = try TalkingServer.echo()
     let reading = try await withTunnels(

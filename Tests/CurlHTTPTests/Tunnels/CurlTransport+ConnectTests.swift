@@ -83,13 +83,4 @@ import Testing
     }
     #expect(proxy.requests.count == 1)
   }
-
-  @Test func `use the proxy of the environment for https`() {
-    let variables = ["https_proxy": "", "HTTPS_PROXY": "http://a:1", "all_proxy": "http://b:2"]
-    #expect(TunnelProxy(.environment) { variables[$0] }.url == "http://a:1")
-    #expect(TunnelProxy(.environment) { _ in nil }.isUsed == false)
-    #expect(TunnelProxy(.none).isUsed == false)
-    #expect(TunnelProxy(.url("")).isUsed == false)
-    #expect(TunnelProxy(.url("HTTPS://a:1")).isEncrypted)
-  }
 }
