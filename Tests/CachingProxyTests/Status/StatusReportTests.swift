@@ -20,7 +20,7 @@ import Testing
   @Test(
     arguments: [
       (0, 999_999_999, 0), (0, 1_000_000_000, 1), (5, 0, 0), (0, .max, 9_223_372_036),
-      (.min, .max, 0), (.max, .min, 0), (.max, 0, 0),
+      (.min, .max, 0), (.max, .min, 0), (.max, 0, 0), (5_000_000_000_000_000_000, .min, 0),
     ] as [(Int64, Int64, Int64)])
   func `The time of running is whole seconds, and never negative`(
     started: Int64, now: Int64, seconds: Int64
