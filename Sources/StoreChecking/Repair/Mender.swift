@@ -47,10 +47,41 @@ struct Mender: Sendable {
     if !dead.isEmpty {
       try store.catalog.writer.completeRemovalOfAll()
       // Before anything is removed as never promised.
-      try store.recovery.findLostRecords()
+      do throws(StoreError) { try store.recovery.findLostRecords() } catch {
+        guard SystemError(error.errno).isPermission, level.reaches(.wrongMode) else { throw error }
+        try Self.openDirectories(of: store)
+        try store.recovery.findLostRecords()
+      }
     }
     wasWhole = store.catalog.isJournalWhole
     self.sparesMissing = sparesMissing && wasWhole
+  }
+
+  /// Sets the modes of the shards and of the directories of keys that their owner cannot open.
+  private static func openDirectories(of store: Store) throws(StoreError) {
+    let (files, entries) = (store.fileSystem, store.catalog.entriesDirectory)
+    func open(_ name: PathName, in directory: Int32) throws(SystemError) {
+      let status = try files.status(at: name, in: directory)
+      if status.kind == .directory, status.mode & 0o700 != 0o700 {
+        _ = try setMode(name, in: directory, files)
+      }
+    }
+    do throws(SystemError) {
+      for number in 0..<Layout.shardCount {
+        let name = Layout.shard(number)
+        if files.isMissing(name, in: entries.directory.raw) { continue }
+        try open(name, in: entries.directory.raw)
+        let shard = try files.open(name, in: entries.directory, [.read, .directory])
+        var keys: [PathName] = []
+        try files.list(shard.raw) { name, kind in
+          if kind == .directory { keys.append(name) }
+          return true
+        }
+        for key in keys { try open(key, in: shard.raw) }
+      }
+    } catch {
+      throw StoreError(error, path: "\(store.path)/entries")
+    }
   }
 
   /// Returns the position of a kind in the order of repairs. Wrong and misplaced names are repaired

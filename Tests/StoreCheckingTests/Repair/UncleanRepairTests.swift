@@ -1,5 +1,8 @@
+import CLibrary
 import CacheFormat
 import CacheSystem
+import Foundation
+import SimulatedFiles
 import StoreChecking
 import Testing
 
@@ -38,6 +41,31 @@ import Testing
         "\(number)")
     }
     store.close()
+  }
+
+  @Test(arguments: [false, true])
+  func `a directory that its owner cannot open keeps no repair`(isShard: Bool) throws {
+    let sandbox = CheckSandbox()
+    var path = ""
+    try sandbox.fill { store in
+      for number in 0..<8 {
+        try store.put([UInt8](repeating: 1, count: 9_000), for: ByteString("\(number)"))
+      }
+      path = "entries/\(Layout.keyPath(store.catalog.hash("3")).text)"
+      if isShard { path = path.split(separator: "/").dropLast().joined(separator: "/") }
+    }
+    try sandbox.makeDirectory("staging/00000000000000aa")
+    let blocked = "\(sandbox.root)/\(path)"
+    try FileManager.default.setAttributes([.posixPermissions: 0], ofItemAtPath: blocked)
+    // Root may open it all the same.
+    let files = FaultyFiles()
+    files.faults.set { call in
+      guard call.kind == .open, blocked.hasSuffix(call.name) else { return nil }
+      let mode = try? FileManager.default.attributesOfItem(atPath: blocked)[.posixPermissions]
+      return mode as? Int == 0 ? SystemError(EACCES) : nil
+    }
+    #expect(try sandbox.repair(.safe, fileSystem: files).unrepaired == [])
+    #expect(try sandbox.check(.deep).findings == [])
   }
 
   @Test(arguments: [false, true])
