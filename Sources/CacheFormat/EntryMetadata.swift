@@ -13,8 +13,11 @@ public struct EntryMetadata: Sendable, Hashable {
   /// The groups that the entry belongs to; the entries of a group can be removed in one call.
   public var tags: [ByteString]
 
-  /// The time from which the caller considers the body stale; the store itself ignores it.
-  public var expires: Timestamp?
+  /// The time from which the caller considers the body stale; the store itself ignores it. The format
+  /// writes ``Timestamp/distantPast`` for none, so that time becomes the next nanosecond.
+  public var expires: Timestamp? {
+    didSet { expires = Self.storable(expires) }
+  }
 
   /// The tag of spare entries, which are evicted first while they take more than a quarter of a
   /// store (Docs/Store.md).
@@ -33,6 +36,11 @@ public struct EntryMetadata: Sendable, Hashable {
     self.fields = fields
     self.userInfo = userInfo
     self.tags = tags
-    self.expires = expires
+    self.expires = Self.storable(expires)
+  }
+
+  @usableFromInline
+  static func storable(_ expires: Timestamp?) -> Timestamp? {
+    expires == .distantPast ? Timestamp(nanoseconds: .min + 1) : expires
   }
 }

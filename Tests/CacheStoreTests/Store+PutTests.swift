@@ -9,6 +9,27 @@ import Testing
 @Suite struct StorePutTests {
   let sandbox = StoreSandbox()
 
+  @Test func `an entry that expired as early as can be is not one that never expires`() throws {
+    var store = try sandbox.open()
+    var metadata = EntryMetadata(expires: Timestamp(seconds: -.infinity))
+    let body = TestBody.make(40_000, seed: 1)
+    try store.put(body, for: "a", metadata: metadata)
+    metadata.expires = nil
+    metadata.expires = .distantPast
+    try store.put(body, for: "b", metadata: metadata)
+    store.close()
+    for isLost in [false, true] {
+      if isLost { sandbox.remove("journal") }
+      store = try sandbox.open()
+      for key: ByteString in ["a", "b"] {
+        let info = try #require(store.info(for: key))
+        let expires = try #require(info.expires)
+        #expect(expires < Timestamp(nanoseconds: .min + 2))
+      }
+      store.close()
+    }
+  }
+
   @Test func `memory does not keep what was changed before it came there`() async throws {
     let files = FaultyFiles()
     var options = Options(durability: .full, fileSystem: files)
