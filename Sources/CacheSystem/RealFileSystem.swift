@@ -21,11 +21,13 @@ public struct RealFileSystem: FileSystem {
   }
 
   public func openOnce(userPath: String, _ options: OpenOptions) throws(SystemError) -> Int32 {
+    try checkText(userPath)
     let flags = options.union(.follow).rawValue
     return Int32(try check { unsafe userPath.withCString { unsafe cp_open(-1, $0, flags, 0) } })
   }
 
   public func makeDirectory(userPath: String, mode: UInt16) throws(SystemError) {
+    try checkText(userPath)
     try check {
       unsafe userPath.withCString { unsafe cp_make_directory(cp_working_directory(), $0, mode) }
     }
@@ -91,6 +93,7 @@ public struct RealFileSystem: FileSystem {
   /// It is not opened: a process that closes a file loses its locks of it (fcntl(2)), which SQLite
   /// has on a database.
   package func status(userPath path: String) throws(SystemError) -> FileStatus {
+    try checkText(path)
     var found = cp_status()
     try check { unsafe path.withCString { unsafe cp_status_of_path($0, &found) } }
     return FileStatus(found)
@@ -185,6 +188,12 @@ public struct RealFileSystem: FileSystem {
       else { continue }
       if !body(path, FileKind(rawValue: kind) ?? .other) { return }
     }
+  }
+
+  /// Throws for a path with a NUL: a system call would use the part before it, which may be another
+  /// file.
+  private func checkText(_ path: String) throws(SystemError) {
+    if path.utf8.contains(0) { throw .notFound }
   }
 
   /// Makes a call, and repeats it if a signal interrupts it. POSIX allows EINTR for a few calls

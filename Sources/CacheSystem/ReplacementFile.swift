@@ -16,6 +16,8 @@ package final class ReplacementFile {
   /// Creates the hidden file in the folder of `path`, with the permissions of the file that it will
   /// replace.
   package init(at path: [UInt8]) throws(SystemError) {
+    // A system call would use the part before a NUL.
+    if path.contains(0) { throw .notFound }
     let nameStart = path.lastIndex(of: UInt8(ascii: "/")).map { $0 + 1 } ?? 0
     // 64 random bits; short enough for any file system.
     let unique = String(UInt64.random(in: .min ... .max), radix: 36)

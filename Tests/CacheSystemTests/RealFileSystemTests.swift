@@ -307,4 +307,19 @@ import Testing
     #expect(volume.blockBytes >= 512)
     #expect(volume.availableFiles > 0)
   }
+
+  @Test func `a path of the user with a NUL leads nowhere`() throws {
+    try folder.make("a", "text")
+    for path in ["\(folder.path)/a\0", "\(folder.path)/a\0b", "\(folder.path)\0", "\0"] {
+      #expect(throws: SystemError.notFound) { _ = try files.open(userPath: path, [.read]) }
+      #expect(throws: SystemError.notFound) { _ = try files.status(userPath: path) }
+      #expect(throws: SystemError.notFound) {
+        try files.makeDirectory(userPath: path + "/b\0c", mode: 0o700)
+      }
+    }
+    #expect(throws: SystemError.notFound) {
+      try files.makeDirectory(userPath: "\(folder.path)/b\0c", mode: 0o700)
+    }
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["a"])
+  }
 }

@@ -59,4 +59,12 @@ import Testing
   @Test func `a folder that is missing is an error`() {
     #expect(throws: SystemError.notFound) { _ = try ReplacementFile(at: path("none/a")) }
   }
+
+  @Test func `a path with a NUL is no other file`() throws {
+    try folder.make("a", "old")
+    for name in ["a\0", "a\0b", "\0", "none\0/../a"] {
+      #expect(throws: SystemError.notFound) { _ = try ReplacementFile(at: path(name)) }
+    }
+    #expect(try names == ["a"] && folder.text("a") == "old")
+  }
 }
