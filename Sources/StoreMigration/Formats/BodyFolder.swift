@@ -22,8 +22,16 @@ final class BodyFolder {
     self.folder = folder
   }
 
-  /// The names of such folders beside a database, for all formats.
-  static let names = ["fsCachedData", "data"]
+  /// Returns the names of such folders beside a database, for all formats.
+  static func names(besides database: String) -> [String] {
+    ["fsCachedData", "data", supportName(of: database)]
+  }
+
+  /// Returns the name of the folder that Core Data has beside a database.
+  static func supportName(of database: String) -> String {
+    let dot = database.utf8.lastIndex(of: UInt8(ascii: "."))
+    return ".\(dot.map { String(database[..<$0]) } ?? database)_SUPPORT"
+  }
 
   var exists: Bool { folder != nil }
 

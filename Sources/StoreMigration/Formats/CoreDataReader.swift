@@ -25,11 +25,10 @@ struct CoreDataReader: FormatReader {
       SELECT ZURL, Z_ENT, typeof(ZDATA), ZTIMESTAMP, ZMIMETYPE, ZENCODING, \(status) \
       FROM ZCACHEDURLRESPONSE WHERE rowid = ?1
       """
-    let name = UserPath.split(source.path).name
-    let base = name.utf8.lastIndex(of: UInt8(ascii: ".")).map { String(name[..<$0]) } ?? name
+    let support = BodyFolder.supportName(of: UserPath.split(source.path).name)
     bodies = BodyPlaces(
       source.database, table: Self.table, column: "ZDATA",
-      folder: BodyFolder([".\(base)_SUPPORT", "_EXTERNAL_DATA"], besides: source.path))
+      folder: BodyFolder([support, "_EXTERNAL_DATA"], besides: source.path))
     do throws(DatabaseError) {
       entity = try Self.entity(source)
       isTagged = try Self.areTagged(

@@ -19,8 +19,9 @@ package enum MigrationPlaces {
   /// If the source is a database file, a store may be beside it.
   static func check(source: String, destination: String) throws(MigrationError) {
     guard let from = status(source) else { return }
-    let above = ancestors(of: destination)
-    if let to = status(destination), Identity(to) == Identity(from) { throw .same(destination) }
+    let place = place(of: destination)
+    let above = ancestors(of: place)
+    if let to = status(place), Identity(to) == Identity(from) { throw .same(destination) }
     let folder = UserPath.split(source).folder
     for path in folders(of: source, from) {
       if let identity = status(path).map(Identity.init), above.contains(identity) {
@@ -28,8 +29,8 @@ package enum MigrationPlaces {
       }
     }
     let aboveSource = ancestors(of: from.kind == .directory ? source : folder)
-    if let to = status(destination).map(Identity.init), aboveSource.contains(to),
-      isStore(destination)
+    if let to = status(place).map(Identity.init), aboveSource.contains(to),
+      isStore(place)
     {
       throw .sourceInDestination(source, destination)
     }
@@ -61,9 +62,22 @@ package enum MigrationPlaces {
   private static func folders(of source: String, _ status: FileStatus) -> [String] {
     if status.kind == .directory { return [source] }
     let (folder, name) = UserPath.split(source)
-    let stem = name.split(separator: ".", omittingEmptySubsequences: false).dropLast()
-    return (BodyFolder.names + [".\(stem.isEmpty ? name : stem.joined(separator: "."))_SUPPORT"])
-      .map { "\(folder)/\($0)" }
+    return BodyFolder.names(besides: name).map { "\(folder)/\($0)" }
+  }
+
+  /// Returns the path of a destination once its missing folders are made. Each of them will be a new
+  /// folder in the one before, so `..` leads back from it.
+  private static func place(of path: String) -> String {
+    var place = path.hasPrefix("/") ? "/" : "."
+    for part in path.utf8.split(separator: UInt8(ascii: "/")) {
+      let name = String(decoding: part, as: UTF8.self)
+      if name == ".." && status(place) == nil {
+        place = UserPath.split(place).folder
+      } else if name != "." {
+        place += place == "/" ? name : "/" + name
+      }
+    }
+    return place
   }
 
   /// Returns whether a folder is a store. The store itself refuses any other folder above the
