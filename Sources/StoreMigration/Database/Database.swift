@@ -12,6 +12,8 @@ final class Database {
 
   init(path: String, _ access: Access) throws(DatabaseError) {
     var opened: OpaquePointer?
+    // At the beginning of a name, `file:` and `:memory:` have a meaning for SQLite.
+    let path = path.hasPrefix("/") ? path : "./" + path
     // Safety: SQLite sets the handle, even if it fails; the path is valid during the call.
     let code = unsafe sqlite3_open_v2(path, &opened, access.flags | SQLITE_OPEN_NOMUTEX, nil)
     guard let opened = unsafe opened else {
