@@ -96,6 +96,6 @@ struct CFNetworkReader: FormatReader {
   }
 
   private static func list(_ text: String) -> [String] {
-    text.lowercased().split { $0 == "," || $0 == " " }.map(String.init)
+    text.lowercased().split { $0 == "," || $0 == " " || $0 == "\t" }.map(String.init)
   }
 }
