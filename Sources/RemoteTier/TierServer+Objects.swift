@@ -116,7 +116,8 @@ extension TierServer {
   ///
   /// - Parameter condition: `If-None-Match: *` or `If-Match`; servers may ignore it.
   /// - Returns: the status: 200, 201, 202 or 204 if it was taken, 409 or 412 if the condition does
-  ///   not hold.
+  ///   not hold. Any other is a failure of the server, which is recorded: a wrong folder or bucket
+  ///   must not get body after body.
   func put(
     _ name: ObjectName, _ body: RequestBody, length: UInt64, digest: [UInt8],
     condition: HTTPField?
@@ -126,8 +127,10 @@ extension TierServer {
     let response = try await send(
       .writing, "PUT", name.path, fields: fields, body: body, bodyDigest: digest, bytes: length)
     await response.body.end(within: 16 << 10)
-    finish(.writing, nil)
-    return response.head.status
+    let status = response.head.status
+    let isUsual = Self.stored.contains(status) || status == 409 || status == 412
+    finish(.writing, isUsual ? nil : .serverError)
+    return status
   }
 
   /// Puts a document.
@@ -150,9 +153,10 @@ extension TierServer {
     }
   }
 
-  /// Removes an object, for ``RemoteCheck``; servers may not allow it.
+  /// Removes an object, for ``RemoteCheck``; servers may not allow it. It is tried even if the server
+  /// has refused or failed uploads.
   func remove(_ name: ObjectName) async throws(RemoteReason) {
-    let response = try await send(.writing, "DELETE", name.path)
+    let response = try await send(.writing, "DELETE", name.path, isAdmitted: true)
     await response.body.end(within: 16 << 10)
     finish(.writing, nil)
   }

@@ -184,6 +184,7 @@ final class TierServer: Sendable {
     switch status {
     // Many servers do not have these methods.
     case 100..<500 where method == "MKCOL" || method == "DELETE": return
+    case 501 where method == "MKCOL" || method == "DELETE": return
     case 200, 201, 202, 204, 304, 404, 409, 410, 412: return
     case 401, 403:
       switchOff(use, status)
