@@ -70,12 +70,19 @@ package struct RemoteCheck {
   }
 
   private mutating func run() async {
+    await checkAll()
+    for name in written {
+      // A server that does not answer any more would be waited for each time.
+      guard (try? await server.remove(name)) != nil else { return }
+    }
+  }
+
+  private mutating func checkAll() async {
     guard await checkMissing() else { return }
     guard options.mode.writes else { return note("put", "not tried: the mode is 'read'") }
     guard await checkBody() else { return }
     await checkDocument()
     await checkSize()
-    for name in written { try? await server.remove(name) }
   }
 
   /// Makes bytes that no other check has.
