@@ -35,7 +35,8 @@ final class BodyHasher {
   /// Counts a body that a metadata file has. It was verified when that was read.
   func count(embedded body: [UInt8]) { readBytes += UInt64(body.count) }
 
-  /// Hashes a regular file of a known length.
+  /// Hashes a regular file of a known length. If the check is cancelled meanwhile, the body counts as
+  /// not read.
   func read(
     _ name: PathName, _ status: FileStatus, in directory: borrowing Descriptor,
     expecting digest: Digest
@@ -45,13 +46,14 @@ final class BodyHasher {
       if isKept, let found = known.digest(of: status) {
         return try verdict(found, digest, name, status, in: directory)
       }
-      let found =
+      let hashed =
         status.length < UInt64(Self.bufferBytes)
         ? try hashSmall(name, in: directory) : try hashLarge(name, status.length, in: directory)
+      guard let found = hashed else { return .notRead }
       if isKept { known.insert(status, found) }
       return try verdict(found, digest, name, status, in: directory)
     } catch {
-      return .unreadable(error)
+      return isCancelled() ? .notRead : .unreadable(error)
     }
   }
 
@@ -63,7 +65,10 @@ final class BodyHasher {
     if found == expected { return .right }
     let file = try fileSystem.open(name, in: directory, [.read])
     let isRight = try fileSystem.holdsBody(
-      file, expected, count: status.length, hashSeed: hashSeed)
+      file, expected, count: status.length, hashSeed: hashSeed
+    ) { _, _ throws(SystemError) in
+      if isCancelled() { throw .interrupted }
+    }
     return isRight ? .right : .wrong(found)
   }
 
@@ -78,13 +83,15 @@ final class BodyHasher {
     return unsafe Digest(hashing: UnsafeRawBufferPointer(rebasing: buffer[..<count]))
   }
 
+  /// Returns the digest of a file; `nil` if the check was cancelled before its end.
   private func hashLarge(
     _ name: PathName, _ length: UInt64, in directory: borrowing Descriptor
-  ) throws(SystemError) -> Digest {
+  ) throws(SystemError) -> Digest? {
     let file = try fileSystem.open(name, in: directory, [.read])
     hasher.reset()
     // One byte more than there should be, so that a file that grows does not pass.
-    while hasher.count <= length, !isCancelled() {
+    while hasher.count <= length {
+      if isCancelled() { return nil }
       let count = unsafe try fileSystem.read(file, into: buffer, at: Int64(hasher.count))
       if count == 0 { break }
       readBytes += UInt64(count)

@@ -105,7 +105,7 @@ struct BodyScene: Sendable {
 
 /// The result of reading a body.
 enum BodyReading: Sendable, Hashable {
-  /// A quick check reads no bodies.
+  /// A quick check reads no bodies, and one that is cancelled none to its end.
   case notRead
   /// The bytes have the digest in the name.
   case right
