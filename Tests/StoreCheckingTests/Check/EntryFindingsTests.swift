@@ -157,26 +157,10 @@ import Testing
     #expect(checked.kinds == [.bodyWrong])
   }
 
-  @Test func `a body that several entries share is wrong for each, and read once`() throws {
-    let sandbox = try one { try $0.put([UInt8](repeating: 5, count: 5000), for: "b") }
-    #expect(try sandbox.check(.deep).report.readBytes == 5000)
-    try sandbox.flip(try sandbox.body(), at: 17)
-    #expect(try sandbox.check(.deep).kinds == [.bodyWrong, .bodyWrong])
-  }
-
   @Test func `a body that no entry has is an orphan`() throws {
     let sandbox = try one()
     try sandbox.write("\(try sandbox.key())/\(String(repeating: "0", count: 32)).body", [1])
     #expect(try sandbox.check().kinds == [.bodyOrphan])
-  }
-
-  @Test func `entries that should share a body and do not are found`() throws {
-    let sandbox = try one { try $0.put([UInt8](repeating: 5, count: 5000), for: "b") }
-    let paths = try sandbox.files(".body")
-    let bytes = try sandbox.bytes(paths[1])
-    try sandbox.remove(paths[1])
-    try sandbox.write(paths[1], bytes)
-    #expect(try sandbox.check().kinds == [.bodyUnshared])
   }
 
   @Test func `an empty directory is found`() throws {

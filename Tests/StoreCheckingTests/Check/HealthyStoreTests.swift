@@ -56,15 +56,6 @@ import Testing
     try store.remove("gone")
   }
 
-  @Test func `a check looks at what it is told to`() throws {
-    let sandbox = CheckSandbox()
-    try sandbox.fill { try $0.put([1], for: "a") }
-    try sandbox.flip(try sandbox.body(), at: 0)
-    #expect(try sandbox.check(.quick).findings == [])
-    #expect(try sandbox.check(.deep).kinds == [.bodyWrong])
-    #expect(try sandbox.check(.deep, skipping: Set(0...255)).findings == [])
-  }
-
   @Test func `a store in a folder of the user's own mode has no finding`() throws {
     let sandbox = CheckSandbox()
     try sandbox.makeDirectory("")

@@ -30,36 +30,6 @@ import Testing
     #expect(damaged.refused == [])
   }
 
-  @Test func `on a read-only volume a store is checked, and a repair is refused`() throws {
-    let sandbox = CheckSandbox()
-    try sandbox.fill { try HealthyStoreTests.fill($0) }
-    let files = FaultyFiles()
-    files.faults.set {
-      $0.isChange || $0.options.contains(.write) ? SystemError.readOnlyFileSystem : nil
-    }
-    #expect(try sandbox.check(.quick, fileSystem: files).findings == [])
-    let error = #expect(throws: CheckError.self) {
-      try sandbox.repair(.safe, .quick, fileSystem: files)
-    }
-    #expect(error?.code == .permissionDenied && error?.remedy.hasPrefix("check it without") == true)
-  }
-
-  @Test func `a check can be cancelled`() throws {
-    let sandbox = CheckSandbox()
-    try sandbox.fill { try HealthyStoreTests.fill($0) }
-    let box = Mutex<StoreChecker?>(nil)
-    let files = FaultyFiles.watched { name in
-      // When the first directory of a key is opened.
-      if name.count == 30 { box.withLock { $0?.cancel() } }
-    }
-    let checker = StoreChecker(at: sandbox.root, options: CheckOptions(jobs: 1, fileSystem: files))
-    box.withLock { $0 = checker }
-    let listener = Listener()
-    let error = #expect(throws: CheckError.self) { try checker.run(listener) }
-    #expect(error?.code == .cancelled)
-    box.withLock { $0 = nil }
-  }
-
   @Test func `an entry that is replaced while it is read is no finding`() throws {
     let sandbox = CheckSandbox()
     let store = try Store(at: sandbox.root, options: Options(settling: .atOnce))

@@ -8,85 +8,12 @@ import Testing
 @Suite struct LastingRepairTests {
   private static let segment = "journal/00000001.log"
 
-  /// Repairs everything, and checks that nothing is left.
-  private func expectRepaired(
-    _ sandbox: CheckSandbox, _ level: RepairLevel = .all,
-    sourceLocation: SourceLocation = #_sourceLocation
-  ) throws -> Checked {
-    let repaired = try sandbox.repair(level)
-    #expect(repaired.unrepaired == [], sourceLocation: sourceLocation)
-    #expect(repaired.report.left == 0, sourceLocation: sourceLocation)
-    #expect(try sandbox.check(.deep).findings == [], sourceLocation: sourceLocation)
-    return repaired
-  }
-
   @Test func `a changed body that is taken up from the tree is set aside in the same run`() throws {
     let sandbox = CheckSandbox()
     let model = try sandbox.fillModel()
     try sandbox.write(Self.segment, [])
     try sandbox.flip(try RepairCase.body(sandbox, "single3"), at: 7)
-    #expect(try expectRepaired(sandbox).kinds.contains(.bodyWrong))
-    #expect(try sandbox.kept(model).count == model.all.count - 1)
-  }
-
-  /// How a directory of a key gets to another place.
-  enum Displacement: CaseIterable {
-    case moved, movedToLaterShard, copied, copiedBesideAnother, movedOneLevelDown
-  }
-
-  @Test(arguments: Displacement.allCases, RepairLevel.allCases)
-  func `a directory of two variants at a wrong place leaves nothing behind`(
-    _ displacement: Displacement, _ level: RepairLevel
-  ) throws {
-    let sandbox = CheckSandbox()
-    let model = try sandbox.fillModel()
-    let directory = try sandbox.directory(of: "variants")
-    let last = directory.hasSuffix("00") ? "11" : "00"
-    var target = String(directory.dropLast(2)) + last
-    if displacement == .copiedBesideAnother { target = directory + "x" }
-    if displacement == .movedToLaterShard {
-      let shard = directory.hasPrefix("entries/ff/") ? "entries/fe" : "entries/ff"
-      if try !sandbox.names("entries").contains(String(shard.suffix(2))) {
-        try sandbox.makeDirectory(shard)
-      }
-      target = shard + directory.dropFirst(shard.count)
-    }
-    if displacement == .movedOneLevelDown {
-      try sandbox.makeDirectory("entries/backup")
-      target = "entries/backup/x"
-    }
-    switch displacement {
-    case .moved, .movedToLaterShard, .movedOneLevelDown: try sandbox.move(directory, to: target)
-    case .copied, .copiedBesideAnother:
-      try sandbox.makeDirectory(target)
-      for name in try sandbox.names(directory) {
-        try sandbox.copy("\(directory)/\(name)", to: "\(target)/\(name)")
-      }
-    }
-    if level == .safe && displacement == .movedOneLevelDown {
-      // The folder around it is foreign, and stays.
-      #expect(try sandbox.repair(.safe).unrepaired.map(\.kind) == [.foreignFile])
-      #expect(try sandbox.check(.deep).kinds == [.foreignFile])
-    } else {
-      let repaired = try expectRepaired(sandbox, level)
-      // What is only in another place is neither missing nor lost.
-      #expect(!repaired.kinds.contains(.entryMissing))
-      #expect(repaired.findings.reduce(0) { $0 + $1.lostEntries } == 0)
-    }
-    #expect(try sandbox.kept(model) == model.all)
-  }
-
-  @Test func `a copy of what was removed does not come back from a wrong place`() throws {
-    let sandbox = CheckSandbox()
-    let model = try sandbox.fillModel()
-    let directory = try sandbox.directory(of: "single2")
-    let target = directory + "x"
-    try sandbox.makeDirectory(target)
-    for name in try sandbox.names(directory) {
-      try sandbox.copy("\(directory)/\(name)", to: "\(target)/\(name)")
-    }
-    try sandbox.fill { try $0.remove("single2") }
-    _ = try expectRepaired(sandbox)
+    #expect(try sandbox.expectRepaired().kinds.contains(.bodyWrong))
     #expect(try sandbox.kept(model).count == model.all.count - 1)
   }
 
@@ -100,7 +27,7 @@ import Testing
       try sandbox.makeDirectory(name)
       if isFull { try sandbox.write("\(name)/x", [1]) }
       #expect(try sandbox.check().kinds == [.stagingLeft])
-      _ = try expectRepaired(sandbox, level)
+      _ = try sandbox.expectRepaired(level)
       #expect(try sandbox.kept(model) == model.all)
     }
   }
@@ -163,7 +90,7 @@ import Testing
       try store.put([4], for: "c")
     }
     try damageRemoval(sandbox)
-    _ = try expectRepaired(sandbox, level)
+    _ = try sandbox.expectRepaired(level)
     try sandbox.fill { store in
       #expect(!store.contains("a", variant: 0))
       #expect(store.lookUp("a", variant: 1).entry?.body == [1, 2, 3])

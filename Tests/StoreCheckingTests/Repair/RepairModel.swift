@@ -88,6 +88,17 @@ extension CheckSandbox {
     return Checked(report: report, findings: listener.findings, progress: listener.progress)
   }
 
+  /// Repairs everything, and checks that nothing is left.
+  func expectRepaired(
+    _ level: RepairLevel = .all, sourceLocation: SourceLocation = #_sourceLocation
+  ) throws -> Checked {
+    let repaired = try repair(level)
+    #expect(repaired.unrepaired == [], sourceLocation: sourceLocation)
+    #expect(repaired.report.left == 0, sourceLocation: sourceLocation)
+    #expect(try check(.deep).findings == [], sourceLocation: sourceLocation)
+    return repaired
+  }
+
   /// The entries that a read-only look at the store finds.
   func kept(_ model: RepairModel) throws -> Set<RepairModel.Place> {
     let store = try Store(at: root, options: Options(isReadOnly: true, createsStore: false))

@@ -37,6 +37,13 @@ final class CheckSandbox: Sendable {
     }
   }
 
+  /// Makes a store with one entry, which has the key `a` and the body 1, 2, 3.
+  static func withOneEntry() throws -> CheckSandbox {
+    let sandbox = CheckSandbox()
+    try sandbox.fill { try $0.put([1, 2, 3], for: "a") }
+    return sandbox
+  }
+
   /// Opens the store, fills it, and closes it. If entries are not settled at once, metadata files have
   /// the small bodies.
   func fill(

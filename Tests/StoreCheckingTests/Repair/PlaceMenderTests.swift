@@ -1,11 +1,12 @@
 import CacheFormat
 import CacheStore
 import CacheSystem
+import SimulatedFiles
 import StoreChecking
 import Testing
 
-/// The valid store.json of another store stands in the place of a store's own one.
-@Suite struct ForeignDescriptionTests {
+/// Repairs of the directory of a store, above all where the valid store.json of another store stands.
+@Suite struct PlaceMenderTests {
   /// A filled store with the store.json of another one.
   private func mixedUp() throws -> (sandbox: CheckSandbox, model: RepairModel, own: [UInt8]) {
     let sandbox = CheckSandbox()
@@ -120,5 +121,22 @@ import Testing
     for segment in try sandbox.names("journal") { try sandbox.remove("journal/\(segment)") }
     #expect(try sandbox.repair(.safe).unrepaired == [])
     try sandbox.fill { #expect($0.contains("single2")) }
+  }
+
+  @Test(arguments: RepairCase.place + RepairCase.journal)
+  func `on a full disk a repair fails in part, and loses nothing more`(_ damage: RepairCase) throws
+  {
+    let sandbox = CheckSandbox()
+    let model = try sandbox.fillModel()
+    try damage.damage(sandbox)
+    let files = FaultyFiles()
+    files.faults.setFull(true)
+    for finding in try sandbox.repair(fileSystem: files).findings {
+      if case .failed(let reason) = finding.outcome { #expect(!reason.isEmpty) }
+    }
+    files.faults.setFull(false)
+    _ = try sandbox.expectRepaired()
+    let survivors = model.all.filter { !damage.lost.contains($0.key) }
+    #expect(try sandbox.kept(model).isSuperset(of: survivors))
   }
 }

@@ -9,7 +9,7 @@ import Testing
 
 /// Damage of every kind is repaired at both levels. Whatever a repair says is left, no more and no less,
 /// is what the next check finds.
-@Suite(.serialized) struct EveryKindTests {
+@Suite(.serialized) struct MenderTests {
   /// A finding without what became of it.
   private struct Name: Hashable, CustomStringConvertible {
     var kind: FindingKind

@@ -289,7 +289,7 @@ private func hex(_ number: Int) -> String {
   return digits.count < 2 ? "0" + digits : digits
 }
 
-@Suite struct RepairTests {
+@Suite struct RepairRunTests {
   @Test("what is damaged is repaired, and all else is kept", arguments: RepairCase.all)
   func repair(damage: RepairCase) throws {
     for level in RepairLevel.allCases {

@@ -16,7 +16,7 @@ struct FileDamage: Sendable, CustomStringConvertible {
       try $0.write(try $0.body(), [1])
     },
     FileDamage(description: "a body that is too long", count: 2_000) {
-      try $0.write(try $0.body(), CarriedBodyTests.content(2_001))
+      try $0.write(try $0.body(), MenderBodiesTests.content(2_001))
     },
     FileDamage(description: "a missing body", count: 2_000) { try $0.remove(try $0.body()) },
     FileDamage(description: "a missing directory", count: 2_000, damage: removeKey),
@@ -34,7 +34,7 @@ struct FileDamage: Sendable, CustomStringConvertible {
       try $0.write(try $0.metadata(), try document.encoded())
     },
     FileDamage(description: "a body file beside an embedded body", count: 180) {
-      let content = CarriedBodyTests.content(180)
+      let content = MenderBodiesTests.content(180)
       let key = try #require(try $0.keys().first)
       try $0.write("\(key)/\(Digest(hashing: content)).body", content)
     },
@@ -45,7 +45,7 @@ struct FileDamage: Sendable, CustomStringConvertible {
   }
 }
 
-@Suite struct CarriedBodyTests {
+@Suite struct MenderBodiesTests {
   @Test func `swapped metadata files with bodies are left by a safe repair`() throws {
     let sandbox = CheckSandbox()
     try sandbox.fill(settling: .within(seconds: 60)) { store in

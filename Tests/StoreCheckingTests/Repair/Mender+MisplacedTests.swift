@@ -1,0 +1,68 @@
+import CacheFormat
+import CacheStore
+import CacheSystem
+import StoreChecking
+import Testing
+
+@Suite struct MenderMisplacedTests {
+  /// How a directory of a key gets to another place.
+  enum Displacement: CaseIterable {
+    case moved, movedToLaterShard, copied, copiedBesideAnother, movedOneLevelDown
+  }
+
+  @Test(arguments: Displacement.allCases, RepairLevel.allCases)
+  func `a directory of two variants at a wrong place leaves nothing behind`(
+    _ displacement: Displacement, _ level: RepairLevel
+  ) throws {
+    let sandbox = CheckSandbox()
+    let model = try sandbox.fillModel()
+    let directory = try sandbox.directory(of: "variants")
+    let last = directory.hasSuffix("00") ? "11" : "00"
+    var target = String(directory.dropLast(2)) + last
+    if displacement == .copiedBesideAnother { target = directory + "x" }
+    if displacement == .movedToLaterShard {
+      let shard = directory.hasPrefix("entries/ff/") ? "entries/fe" : "entries/ff"
+      if try !sandbox.names("entries").contains(String(shard.suffix(2))) {
+        try sandbox.makeDirectory(shard)
+      }
+      target = shard + directory.dropFirst(shard.count)
+    }
+    if displacement == .movedOneLevelDown {
+      try sandbox.makeDirectory("entries/backup")
+      target = "entries/backup/x"
+    }
+    switch displacement {
+    case .moved, .movedToLaterShard, .movedOneLevelDown: try sandbox.move(directory, to: target)
+    case .copied, .copiedBesideAnother:
+      try sandbox.makeDirectory(target)
+      for name in try sandbox.names(directory) {
+        try sandbox.copy("\(directory)/\(name)", to: "\(target)/\(name)")
+      }
+    }
+    if level == .safe && displacement == .movedOneLevelDown {
+      // The folder around it is foreign, and stays.
+      #expect(try sandbox.repair(.safe).unrepaired.map(\.kind) == [.foreignFile])
+      #expect(try sandbox.check(.deep).kinds == [.foreignFile])
+    } else {
+      let repaired = try sandbox.expectRepaired(level)
+      // What is only in another place is neither missing nor lost.
+      #expect(!repaired.kinds.contains(.entryMissing))
+      #expect(repaired.findings.reduce(0) { $0 + $1.lostEntries } == 0)
+    }
+    #expect(try sandbox.kept(model) == model.all)
+  }
+
+  @Test func `a copy of what was removed does not come back from a wrong place`() throws {
+    let sandbox = CheckSandbox()
+    let model = try sandbox.fillModel()
+    let directory = try sandbox.directory(of: "single2")
+    let target = directory + "x"
+    try sandbox.makeDirectory(target)
+    for name in try sandbox.names(directory) {
+      try sandbox.copy("\(directory)/\(name)", to: "\(target)/\(name)")
+    }
+    try sandbox.fill { try $0.remove("single2") }
+    _ = try sandbox.expectRepaired()
+    #expect(try sandbox.kept(model).count == model.all.count - 1)
+  }
+}
