@@ -2,13 +2,18 @@ internal import CacheFormat
 internal import CacheStore
 internal import CacheSystem
 
-/// The counts of foreign names in one directory. The first are findings of their own, and the
-/// others together are one.
+/// The counts of foreign names in one directory. The first of each kind are findings of their own, and
+/// the others together are one.
 struct StrayTally {
+  struct Count {
+    var found = 0
+    /// Those that were repaired, of those that are no findings of their own.
+    var repaired = 0
+    var more: Int { max(0, found - CheckLimits.strays) }
+  }
+
   let path: [UInt8]
-  var told = 0
-  var more = 0
-  var repaired = 0
+  var counts: [FindingKind: Count] = [:]
 
   func path(_ name: PathName) -> [UInt8] {
     path.isEmpty ? name.bytes : path + [UInt8(ascii: "/")] + name.bytes
@@ -106,13 +111,14 @@ struct StrayCheck {
       let attempt = mender.mendStray(suspicion, name, in: directory)
       result = outcome(attempt, isLeft: isLeft(suspicion, name, in: directory))
     }
-    if tally.told < CheckLimits.strays {
-      tally.told += 1
+    var count = tally.counts[suspicion.kind] ?? StrayTally.Count()
+    count.found += 1
+    if count.more == 0 {
       run.reporter.tell(suspicion.finding(result))
-    } else {
-      tally.more += 1
-      if result == .repaired { tally.repaired += 1 }
+    } else if result == .repaired {
+      count.repaired += 1
     }
+    tally.counts[suspicion.kind] = count
   }
 
   /// Returns whether a suspicion still holds after a repair.
@@ -130,10 +136,13 @@ struct StrayCheck {
 
   /// Reports the number of names that were only counted.
   func end(_ tally: StrayTally) {
-    guard tally.more > 0 else { return }
-    run.reporter.tell(
-      Finding(
-        .foreignFile, path: tally.path, detail: "\(tally.more) more foreign names",
-        outcome: tally.repaired == tally.more ? .repaired : .left))
+    for (kind, count) in tally.counts.sorted(by: { $0.key.rawValue < $1.key.rawValue })
+    where count.more > 0 {
+      let words = kind == .foreignFile ? "more foreign names" : "more names like these"
+      run.reporter.tell(
+        Finding(
+          kind, path: tally.path, detail: "\(count.more) \(words)",
+          outcome: count.repaired == count.more ? .repaired : .left))
+    }
   }
 }

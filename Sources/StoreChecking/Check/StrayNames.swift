@@ -52,11 +52,10 @@ struct StrayNames {
     let entries = store.entries
     let directory = entries.directory.raw
     list(entries.directory, Layout.entries.bytes) { name, _ in isShard(name) }
-    var tally = StrayTally(path: Layout.entries.bytes)
     for number in 0..<Layout.shardCount {
       let name = Layout.shard(number)
       guard let status = try? fileSystem.status(at: name, in: directory) else { continue }
-      check(status, .directory, name, in: directory, &tally)
+      check(status, .directory, name, in: directory, below: Layout.entries)
     }
   }
 
@@ -78,14 +77,16 @@ struct StrayNames {
       // The check of the journal has reported segments that are no regular files.
       guard let status = try? fileSystem.status(at: name, in: raw), status.kind == .file
       else { continue }
-      check(status, .file, name, in: raw, &tally)
+      check(status, .file, name, in: raw, below: Layout.journal)
     }
   }
 
+  /// Checks a part of the store. Each has findings of its own, however many there are.
   private func check(
     _ status: FileStatus, _ kind: FileKind, _ name: PathName, in directory: Int32,
-    _ tally: inout StrayTally
+    below place: PathName
   ) {
+    var tally = StrayTally(path: place.bytes)
     run.reporter.add(files: 1)
     guard status.kind == kind else {
       let words = "\(status.kind.words), should be \(kind.words)"

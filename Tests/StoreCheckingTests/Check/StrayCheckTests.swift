@@ -1,0 +1,62 @@
+import CacheFormat
+import CacheSystem
+import StoreChecking
+import Testing
+
+@testable import CacheStore
+
+@Suite struct StrayCheckTests {
+  @Test func `very many foreign names are counted`() throws {
+    let sandbox = try CheckSandbox.withOneEntry()
+    let key = try sandbox.key()
+    for number in 0..<200 { try sandbox.write("\(key.prefix(10))/stray \(number)", []) }
+    for number in 0..<1100 { try sandbox.write("\(key)/stray \(number)", []) }
+    let checked = try sandbox.check()
+    #expect(checked.paths(.foreignFile).count == 65 + 65)
+    #expect(checked.findings.contains { $0.detail == "136 more foreign names" })
+    #expect(checked.findings.contains { $0.detail == "1036 more foreign names" })
+  }
+
+  @Test func `directories nested very deep are not walked`() throws {
+    let sandbox = try CheckSandbox.withOneEntry()
+    let files = RealFileSystem()
+    var directory = try files.open(userPath: sandbox.root + "/entries", [.read, .directory])
+    for _ in 0..<2000 {
+      try files.makeDirectory(PathName("d"), in: directory.raw, mode: 0o700)
+      directory = try files.open(PathName("d"), in: directory, [.read, .directory])
+    }
+    #expect(try sandbox.check(.deep).kinds == [.foreignFile])
+  }
+
+  @Test func `entries at wrong places are counted as such, also beside foreign names`() throws {
+    let sandbox = try CheckSandbox.withOneEntry()
+    let shard = String(try sandbox.key().prefix(10))
+    let number = try #require(Int(shard.suffix(2), radix: 16))
+    try sandbox.fill { store in
+      // 69 more keys of the shard.
+      var (left, name) = (69, 0)
+      while left > 0 {
+        name += 1
+        let key = ByteString("\(name)")
+        let hash = KeyHash(hashing: key, seed: store.hashSeed)
+        guard Layout.shardNumber(of: hash) == number else { continue }
+        try store.put([1], for: key)
+        left -= 1
+      }
+    }
+    for name in 0..<70 { try sandbox.write("\(shard)/stray \(name)", []) }
+    for key in try sandbox.keys() where key.hasPrefix(shard) && !key.contains("stray") {
+      try sandbox.move(key, to: key + "x")
+    }
+    let checked = try sandbox.check()
+    #expect(checked.findings.count { $0.kind == .entryMisplaced } == 65)
+    #expect(checked.findings.count { $0.kind == .entryMissing } == 70)
+    #expect(
+      checked.findings.contains { $0.kind == .entryMisplaced && $0.detail.hasPrefix("6 more") })
+    #expect(checked.findings.count { $0.kind == .foreignFile } == 65)
+    let repaired = try sandbox.repair(.safe)
+    #expect(Set(repaired.unrepaired.map(\.kind)) == [.foreignFile])
+    #expect(repaired.report.lostEntries == 0)
+    #expect(try sandbox.check(.deep).kinds == Array(repeating: .foreignFile, count: 65))
+  }
+}
