@@ -147,7 +147,7 @@ final class CheckRun: Sendable {
     var names: [PathName] = []
     try? files.list(journal.raw) { name, _ in
       if Layout.segmentNumber(name) != nil { names.append(name) }
-      return true
+      return names.count < CheckLimits.segments
     }
     for name in names {
       guard let status = try? files.status(at: name, in: journal.raw), status.kind == .file,

@@ -190,12 +190,12 @@ extension Mender {
   }
 
   /// Returns whether an entry refers to a body, or a metadata file does that could be read and
-  /// still exists.
+  /// still exists, or perhaps one beyond the names that were read.
   func isUsed(
     _ digest: Digest, _ scene: KeyScene, _ directory: borrowing Descriptor,
     except variant: UInt64?
   ) throws(StoreError) -> Bool {
-    if hasBodyFile(digest, of: scene.hash) { return true }
+    if scene.uncountedNames > 0 || hasBodyFile(digest, of: scene.hash) { return true }
     for (other, file) in scene.metadata where other != variant {
       if case .document(let facts) = file.reading, facts.digest == digest, !facts.hasBody,
         !fileSystem.isMissing(Layout.metadata(other), in: directory.raw)
