@@ -3,48 +3,7 @@ import Testing
 
 @testable import StoreMigration
 
-/// A list with one object.
-private func single(_ object: [UInt8]) -> [UInt8] {
-  var list = PropertyListBytes()
-  let root = list.add(object)
-  return list.finished(root: root)
-}
-
-private func cause(_ bytes: [UInt8]) -> PropertyListError.Cause? {
-  do throws(PropertyListError) {
-    _ = try PropertyListValue(binary: bytes)
-    return nil
-  } catch { return error.cause }
-}
-
 struct BinaryPropertyListTests {
-  @Test(
-    arguments: [
-      ([0x00], PropertyListValue.null), ([0x08], .bool(false)), ([0x09], .bool(true)),
-      ([0x10, 0xff], .integer(255)), ([0x11, 0xff, 0xfe], .integer(65_534)),
-      ([0x12, 0xff, 0xff, 0xff, 0xff], .integer(4_294_967_295)),
-      ([0x13, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff], .integer(-1)),
-      (
-        [0x14, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff],
-        .integer(18_446_744_073_709_551_615)
-      ),
-      ([0x22, 0x3f, 0xc0, 0, 0], .real(1.5)), ([0x23, 0x40, 0x04, 0, 0, 0, 0, 0, 0], .real(2.5)),
-      (
-        [0x33, 0x41, 0x20, 0, 0, 0, 0, 0, 0],
-        .date(Timestamp(nanoseconds: (978_307_200 + 524_288) * 1_000_000_000))
-      ),
-      ([0x42, 1, 2], .data([1, 2])), ([0x52, 0x68, 0x69], .string("hi")),
-      ([0x62, 0x00, 0xe4, 0x20, 0xac], .string("ä€")),
-      ([0x62, 0xd8, 0x3d, 0xde, 0x00], .string("😀")),
-      // An unpaired surrogate.
-      ([0x61, 0xd8, 0x3d], .string("\u{fffd}")),
-      ([0x4f, 0x10, 0x03, 7, 8, 9], .data([7, 8, 9])),
-      ([0xa0], .array([])), ([0xc0], .array([])), ([0xd0], .dictionary([])),
-    ] as [([UInt8], PropertyListValue)])
-  func `an object is read`(object: [UInt8], value: PropertyListValue) throws {
-    #expect(try PropertyListValue(binary: single(object)) == value)
-  }
-
   @Test func `containers keep the order of the file, sets are arrays`() throws {
     var list = PropertyListBytes()
     let b = list.add("b")
@@ -60,35 +19,9 @@ struct BinaryPropertyListTests {
         ]))
   }
 
-  @Test func `a date that is no number is malformed`() {
-    #expect(cause(single([0x33, 0x7f, 0xf8, 0, 0, 0, 0, 0, 1])) == .badObject)
-  }
-
-  @Test(
-    arguments: [
-      [0x01], [0x0f], [0x15] + [UInt8](repeating: 0, count: 40), [0x21, 0, 0], [0x30, 0], [0x70],
-      [0x90], [0xe0], [0xf0], [0x42, 1], [0x62, 0, 0x41, 0],
-      // Counts of 4 GB, of 2^63 - 1, negative ones, counts that are no integer.
-      [0x4f, 0x12, 0xff, 0xff, 0xff, 0xff], [0x5f, 0x13, 0x7f] + [UInt8](repeating: 255, count: 7),
-      [0x6f, 0x13] + [UInt8](repeating: 255, count: 8), [0xaf, 0x12, 0xff, 0xff, 0xff, 0xff],
-      [0xdf, 0x13, 0x40] + [UInt8](repeating: 0, count: 7), [0xaf, 0x50],
-      [0x4f, 0x14, 0x7f] + [UInt8](repeating: 255, count: 15), [0x88, 1],
-    ] as [[UInt8]])
-  func `a malformed object is refused`(object: [UInt8]) {
-    #expect(cause(single(object)) == .badObject)
-  }
-
-  @Test func `a UID stands for nothing outside of an archive`() {
-    #expect(cause(single([0x80, 0])) == .wrongType)
-  }
-
-  @Test func `a reference behind the last object leads outside`() {
-    #expect(cause(single([0xa1, 1])) == .outside)
-  }
-
   @Test func `a cycle ends at the depth`() {
-    #expect(cause(single([0xa1, 0])) == .tooDeep)
-    #expect(cause(single([0xd1, 0, 0])) == .tooDeep)
+    #expect(PropertyListBytes.cause(PropertyListBytes.single([0xa1, 0])) == .tooDeep)
+    #expect(PropertyListBytes.cause(PropertyListBytes.single([0xd1, 0, 0])) == .tooDeep)
   }
 
   @Test func `31 arrays in one another are read, 33 are not`() throws {
@@ -98,15 +31,15 @@ struct BinaryPropertyListTests {
       for _ in 0..<depth { inner = list.add([0xa1, inner]) }
       return list.finished(root: inner)
     }
-    #expect(cause(nested(31)) == nil)
-    #expect(cause(nested(33)) == .tooDeep)
+    #expect(PropertyListBytes.cause(nested(31)) == nil)
+    #expect(PropertyListBytes.cause(nested(33)) == .tooDeep)
   }
 
   @Test func `what refers to the same object a billion times ends at the count`() {
     var list = PropertyListBytes()
     var inner = list.add("lol")
     for _ in 0..<20 { inner = list.add([0xae] + [UInt8](repeating: inner, count: 14)) }
-    #expect(cause(list.finished(root: inner)) == .tooMuch)
+    #expect(PropertyListBytes.cause(list.finished(root: inner)) == .tooMuch)
   }
 
   @Test func `what copies the same bytes again and again ends at the bytes`() {
@@ -114,7 +47,7 @@ struct BinaryPropertyListTests {
     let data = list.add([0x4f, 0x11, 0x70, 0x00] + [UInt8](repeating: 1, count: 0x7000))
     var inner = data
     for _ in 0..<3 { inner = list.add([0xae] + [UInt8](repeating: inner, count: 14)) }
-    #expect(cause(list.finished(root: inner)) == .tooMuch)
+    #expect(PropertyListBytes.cause(list.finished(root: inner)) == .tooMuch)
   }
 
   @Test func `keys in keys do not double the JSON with each`() throws {
@@ -142,27 +75,27 @@ struct BinaryPropertyListTests {
   @Test func `a trailer that does not fit is refused`() {
     var list = PropertyListBytes()
     let root = list.add("x")
-    #expect(cause(list.finished(root: 1)) == .badTrailer)
-    #expect(cause(list.finished(root: root, count: 0)) == .badTrailer)
-    #expect(cause(list.finished(root: root, count: 2)) == .badTrailer)
-    #expect(cause(list.finished(root: root, count: .max)) == .badTrailer)
-    #expect(cause(list.finished(root: root, table: .max)) == .badTrailer)
-    #expect(cause(list.finished(root: root, table: 0)) == .badTrailer)
+    #expect(PropertyListBytes.cause(list.finished(root: 1)) == .badTrailer)
+    #expect(PropertyListBytes.cause(list.finished(root: root, count: 0)) == .badTrailer)
+    #expect(PropertyListBytes.cause(list.finished(root: root, count: 2)) == .badTrailer)
+    #expect(PropertyListBytes.cause(list.finished(root: root, count: .max)) == .badTrailer)
+    #expect(PropertyListBytes.cause(list.finished(root: root, table: .max)) == .badTrailer)
+    #expect(PropertyListBytes.cause(list.finished(root: root, table: 0)) == .badTrailer)
     for size in [6, 7] {
       var bytes = list.finished(root: root)
       for wrong in [0, 9, 255] as [UInt8] {
         bytes[bytes.count - 32 + size] = wrong
-        #expect(cause(bytes) == .badTrailer)
+        #expect(PropertyListBytes.cause(bytes) == .badTrailer)
       }
     }
   }
 
   @Test func `more than 16 MiB and less than a trailer are no lists`() {
-    #expect(cause([]) == .notBinary)
-    #expect(cause(Array("bplist00".utf8)) == .notBinary)
-    #expect(cause([UInt8](repeating: 0, count: 100)) == .notBinary)
+    #expect(PropertyListBytes.cause([]) == .notBinary)
+    #expect(PropertyListBytes.cause(Array("bplist00".utf8)) == .notBinary)
+    #expect(PropertyListBytes.cause([UInt8](repeating: 0, count: 100)) == .notBinary)
     let big = Array("bplist00".utf8) + [UInt8](repeating: 0, count: 16 << 20)
-    #expect(cause(big) == .tooMuch)
+    #expect(PropertyListBytes.cause(big) == .tooMuch)
   }
 
   /// A list with everything in it.
@@ -181,9 +114,9 @@ struct BinaryPropertyListTests {
   }()
 
   @Test func `cut anywhere it is an error`() throws {
-    #expect(cause(Self.everything) == nil)
+    #expect(PropertyListBytes.cause(Self.everything) == nil)
     for count in 0..<Self.everything.count {
-      #expect(cause(Array(Self.everything[..<count])) != nil, "\(count) bytes")
+      #expect(PropertyListBytes.cause(Array(Self.everything[..<count])) != nil, "\(count) bytes")
     }
   }
 
@@ -193,7 +126,7 @@ struct BinaryPropertyListTests {
       for bit in 0..<8 {
         var bytes = Self.everything
         bytes[index] ^= 1 << bit
-        if cause(bytes) == nil { values += 1 }
+        if PropertyListBytes.cause(bytes) == nil { values += 1 }
       }
     }
     // Most bits are those of content, or of padding in the trailer.

@@ -1,3 +1,5 @@
+@testable import StoreMigration
+
 /// Writes binary property lists, wrong ones too.
 struct PropertyListBytes {
   private(set) var bytes = Array("bplist00".utf8)
@@ -46,5 +48,22 @@ struct PropertyListBytes {
     let top = list.add([0xd1, names[4], uid])
     let frame = list.add([0xd3, names[0], names[2], names[3], names[1], array, top])
     return list.finished(root: frame)
+  }
+}
+
+extension PropertyListBytes {
+  /// A list with one object.
+  static func single(_ object: [UInt8]) -> [UInt8] {
+    var list = PropertyListBytes()
+    let root = list.add(object)
+    return list.finished(root: root)
+  }
+
+  /// The reason why bytes are no value.
+  static func cause(_ bytes: [UInt8]) -> PropertyListError.Cause? {
+    do throws(PropertyListError) {
+      _ = try PropertyListValue(binary: bytes)
+      return nil
+    } catch { return error.cause }
   }
 }
