@@ -42,87 +42,6 @@ struct RemoteCacheTests {
     }
   }
 
-  @Test("a body is put before its document, and only if it is not there")
-  func order() async throws {
-    let server = MemoryServer()
-    let machine = try Machine(server)
-    var random = SplitMix64(seed: 1)
-    let body = random.bytes(5000)
-    await machine.offer(key, body)
-    let log = server.log.filter { !$0.hasPrefix("GET") }
-    #expect(log == ["HEAD cas", "PUT cas", "PUT ac"])
-    server.clearLog()
-    await machine.offer("GET http://a.test/same", body)
-    #expect(server.log.filter { !$0.hasPrefix("GET") } == ["HEAD cas", "PUT ac"])
-  }
-
-  @Test("a new head of the same body rewrites the document only")
-  func rewriting() async throws {
-    let server = MemoryServer()
-    let machine = try Machine(server)
-    let body = Array(repeating: UInt8(7), count: 10_000)
-    await machine.offer(key, body, received: 1)
-    server.clearLog()
-    await machine.offer(key, body, received: 2)
-    #expect(server.log.filter { $0.hasPrefix("PUT") } == ["PUT ac"])
-    server.clearLog()
-    await machine.offer(key, body, received: 1)
-    #expect(server.log.filter { $0.hasPrefix("PUT") } == [], "an older one changes nothing")
-  }
-
-  @Test("two writers of one document lose nothing where the server honours conditions")
-  func twoWriters() async throws {
-    let server = MemoryServer()
-    let machines = try (0..<4).map { _ in try Machine(server) }
-    await withTaskGroup(of: Void.self) { group in
-      for (number, machine) in machines.enumerated() {
-        group.addTask { await machine.offer(key, [UInt8(number)], selecting: ["a:\(number)"]) }
-      }
-    }
-    for number in 0..<4 {
-      #expect(
-        await machines[0].lookUp(key, selecting: ["a:\(number)"]) == .success([UInt8(number)]))
-    }
-  }
-
-  @Test("without conditions a lost update is a miss, never a wrong answer")
-  func lostUpdates() async throws {
-    let server = MemoryServer(isBazel: true, hasTags: false)
-    let machines = try (0..<4).map { _ in try Machine(server) }
-    await withTaskGroup(of: Void.self) { group in
-      for (number, machine) in machines.enumerated() {
-        group.addTask { await machine.offer(key, [UInt8(number)], selecting: ["a:\(number)"]) }
-      }
-    }
-    for number in 0..<4 {
-      switch await machines[0].lookUp(key, selecting: ["a:\(number)"]) {
-      case .success(let bytes): #expect(bytes == [UInt8(number)])
-      case .failure(let reason): #expect(reason == .noVariant)
-      }
-    }
-  }
-
-  @Test("misses are remembered for 5 to 60 s, and forgotten when the machine offers the key")
-  func rememberedMisses() async throws {
-    let server = MemoryServer()
-    let machine = try Machine(server)
-    func asks() async -> Bool {
-      server.clearLog()
-      _ = await machine.lookUp(key)
-      return !server.log.isEmpty
-    }
-    #expect(await asks())
-    #expect(await !asks())
-    machine.time.advance(seconds: 5.1)
-    #expect(await asks())
-    machine.time.advance(seconds: 5.1)
-    #expect(await !asks())
-    machine.time.advance(seconds: 5.1)
-    #expect(await asks())
-    await machine.offer(key, [1])
-    #expect(await machine.lookUp(key) == .success([1]))
-  }
-
   @Test("machines with another namespace or secret share nothing, and harm nobody")
   func tenants() async throws {
     let server = MemoryServer()
@@ -136,20 +55,6 @@ struct RemoteCacheTests {
     #expect(await one.lookUp(key) == .failure(.badDocument))
     await one.offer(key, [1])
     #expect(await one.lookUp(key) == .success([1]))
-  }
-
-  @Test("a document that is moved to another name or namespace is not used")
-  func movedDocuments() async throws {
-    let server = MemoryServer()
-    let one = try Machine(server)
-    let other = try Machine(server, namespace: "other")
-    await one.offer(key, [1])
-    let bytes = try #require(server.objects.values.first?.bytes)
-    for (machine, key) in [(one, "GET http://a.test/y" as ByteString), (other, key)] {
-      let path = "cache.test/team/" + machine.tier.name(of: key).path
-      server.state.withLock { $0.objects[path] = .init(bytes: bytes, version: 77) }
-      #expect(await machine.lookUp(key) == .failure(.otherKey))
-    }
   }
 
   @Test("with the mode read nothing is written, with the mode write nothing is looked up")
@@ -212,45 +117,5 @@ struct RemoteCacheTests {
     await machine.waitForProbe()
     machine.time.advance(seconds: 130)
     for key in keys { #expect(await machine.lookUp(key) == .success(Array("\(key)".utf8))) }
-  }
-
-  @Test("too many offers drop the oldest ones, and count them")
-  func droppedOffers() async throws {
-    let server = MemoryServer()
-    let gate = Gate()
-    let machine = try Machine(server) {
-      ($0.maximumWaitingOffers, $0.uploads) = (10, 1)
-    }
-    machine.tier.offer("first", variant: 0, length: 1, seen: 0) {
-      _ = await gate.pass()
-      return nil
-    }
-    for number in 0..<100 { machine.offerOnly("k\(number)", [UInt8(number)]) }
-    #expect(machine.tier.statistics.offersWaiting == 10)
-    gate.open()
-    await machine.tier.drain()
-    #expect(machine.tier.statistics.offersDropped == 90)
-    #expect(machine.tier.statistics.offersStored == 10)
-    #expect(await machine.lookUp("k99") == .success([99]))
-    #expect(await machine.lookUp("k0") == .failure(.absent))
-  }
-
-  @Test("offers that wait are bounded by the bytes of their bodies, too")
-  func droppedBytes() async throws {
-    let gate = Gate()
-    let machine = try Machine(MemoryServer()) {
-      ($0.maximumWaitingBytes, $0.uploads) = (10_000, 1)
-    }
-    machine.tier.offer("first", variant: 0, length: 1, seen: 0) {
-      _ = await gate.pass()
-      return nil
-    }
-    for number in 0..<10 {
-      machine.offerOnly("k\(number)", Array(repeating: UInt8(number), count: 3000))
-    }
-    #expect(machine.tier.statistics.offersWaiting == 3)
-    gate.open()
-    await machine.tier.drain()
-    #expect(machine.tier.statistics.offersDropped == 7)
   }
 }

@@ -1,0 +1,39 @@
+import CacheFormat
+import ClientTesting
+import Synchronization
+import Testing
+
+@testable import RemoteTier
+
+@Suite(.timeLimit(.minutes(1)))
+struct RemoteCachePurgeTests {
+  @Test func `with the mode read nothing is purged, and the server is not asked`() async throws {
+    let server = MemoryServer()
+    let reader = try Machine(server, mode: .read)
+    do throws(RemoteCacheError) {
+      try await reader.tier.purge(.everything)
+      Issue.record("it was purged")
+    } catch { #expect(error.code == .readOnly) }
+    #expect(server.requests.isEmpty && reader.tier.purgeNumber == 0)
+  }
+
+  @Test func `a listener hears of newer purges until it is removed`() async throws {
+    let server = MemoryServer()
+    let (one, two) = (try Machine(server), try Machine(server))
+    let heard = Mutex<[UInt64]>([])
+    let number = two.tier.onPurges { list in heard.withLock { $0.append(list.newest) } }
+    try await one.tier.purge(.tag("t"))
+    try await two.tier.refreshPurges()
+    let first = two.tier.purgeNumber
+    #expect(first > 0 && heard.withLock { $0 } == [first])
+    try await two.tier.refreshPurges()
+    #expect(heard.withLock { $0 } == [first], "nothing is newer")
+    two.tier.removeListener(number)
+    two.tier.removeListener(number)
+    try await one.tier.purge(.everything)
+    two.time.advance(seconds: 10)
+    try await two.tier.refreshPurges()
+    #expect(two.tier.purgeNumber > first && heard.withLock { $0 } == [first])
+    #expect(two.tier.purgeList.newest == two.tier.purgeNumber)
+  }
+}
