@@ -40,6 +40,8 @@ package final class AccessLog: ProxyObserver {
   private let hasFailed = Atomic<Bool>(false)
   private let waiting = Lock(Waiting())
   private let request = Monitor(Request.none)
+  /// How often lines were written.
+  private let writes = Atomic<Int>(0)
 
   /// Opens the log and starts its thread.
   ///
@@ -82,11 +84,17 @@ package final class AccessLog: ProxyObserver {
 
   /// Writes the waiting lines and closes the log. Answers recorded after that are lost.
   ///
-  /// Returns when all lines are written, the output is closed, or the reader has taken no bytes for
+  /// Returns when all lines are written, the output is closed, or the reader has taken no lines for
   /// two seconds.
   package func close() {
     ask(.close)
-    _ = request.wait(nanoseconds: Self.closingTime) { $0 == .closed ? () : nil }
+    var seen: Int?
+    while seen != writes.load(ordering: .relaxed) {
+      seen = writes.load(ordering: .relaxed)
+      let end: Void? = request.wait(nanoseconds: Self.closingTime) { $0 == .closed ? () : nil }
+      if end != nil { return }
+    }
+    fail("\(destination.name): nobody reads the log; its last lines are lost")
   }
 
   private static let closingTime: Int64 = 2_000_000_000
@@ -203,6 +211,7 @@ package final class AccessLog: ProxyObserver {
     let failure = writeBytes(bytes, from: &written, to: output.descriptor)
     if written > 0 { output.endsWithinLine = bytes[written - 1] != 0x0A }
     guard let failure else {
+      writes.add(1, ordering: .relaxed)
       hasFailed.store(false, ordering: .relaxed)
       return true
     }

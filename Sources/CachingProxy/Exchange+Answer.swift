@@ -212,6 +212,10 @@ extension Exchange {
       state.isSuspended = false
       // For the library, the end of an early answer is an error.
       let isSent = state.early?.isComplete ?? state.relayed?.isComplete ?? isComplete
+      // A body that ends with the connection must not look whole.
+      if !isSent, !state.isTunnel, !state.note.isHTTP11 || state.early?.framing == .connection {
+        connection.breakOnClose()
+      }
       return (
         state.note, state.task.take(), state.upload.fail(), state.download.leave(), isSent,
         state.isTunnel

@@ -145,6 +145,8 @@ extension Transfer {
   /// - Returns: `true` if `nextAtMost` more bytes might not fit. Then the transfer has to pause,
   ///   and the transport is asked to resume it once the reader has emptied the buffer.
   package func accept(_ bytes: UnsafeRawBufferPointer, nextAtMost: Int) -> Bool {
+    // A waiting reader gets no empty piece.
+    if unsafe bytes.isEmpty { return false }
     let capacity = capacity()
     let (isFull, delivery) = state.withLock { state -> (Bool, Delivery<[UInt8]?>?) in
       // After the end nobody reads; the transport is about to remove the transfer.

@@ -42,6 +42,22 @@ import Testing
     }
   }
 
+  @Test func `never makes a body look whole that ends with the connection`() async throws {
+    let piece = String(repeating: "x", count: 1 << 20)
+    let backend = ScriptedBackend(answering: { _, _, _ in
+      .stream(Pieces([String](repeating: piece, count: 64)))
+    })
+    let recorder = Recorder()
+    // A client that reads nothing for too long is left.
+    try await withServer(backend, observers: [recorder], idleSeconds: 1) { port, _ in
+      let client = try RawClient(port: port)
+      client.send("GET / HTTP/1.0\r\nHost: x\r\n\r\n")
+      #expect(try await !recorder.records(count: 1)[0].isComplete)
+      let end = try await onThread { client.read().end }
+      #expect(end == .reset)
+    }
+  }
+
   @Test func `waits for the answer if its client has only finished sending`() async throws {
     let (goes, going) = AsyncStream.makeStream(of: Void.self)
     let backend = ScriptedBackend(answering: { _, _, _ in

@@ -6,7 +6,8 @@ import Testing
     "0.0.0.0", "0.1.2.3", "10.0.0.1", "100.64.0.1", "100.127.255.255", "127.0.0.1",
     "127.255.255.255", "169.254.169.254", "172.16.0.1", "172.31.255.255", "192.0.0.8",
     "192.168.1.1", "198.18.0.1", "224.0.0.1", "255.255.255.255", "::", "::1", "::ffff:127.0.0.1",
-    "::ffff:10.0.0.1", "::127.0.0.1", "64:ff9b::10.0.0.1", "64:ff9b:1::1", "2002:7f00:1::",
+    "::ffff:0.0.0.0", "::ffff:0:1", "::ffff:10.0.0.1", "::127.0.0.1", "64:ff9b::10.0.0.1",
+    "64:ff9b:1::1", "2002:7f00:1::",
     "2002:a00:1::1", "2001::1", "fc00::1", "fdff::1", "fe80::1", "fec0::1", "ff02::1",
   ])
   func `an address that is not public is private`(text: String) throws {
@@ -24,7 +25,7 @@ import Testing
   }
 
   @Test func `this machine has loopback and the unspecified address`() throws {
-    for text in ["127.0.0.1", "127.9.9.9", "0.0.0.0", "::", "::ffff:127.0.0.1"] {
+    for text in ["127.0.0.1", "127.9.9.9", "0.0.0.0", "::", "::ffff:127.0.0.1", "::ffff:0.0.0.0"] {
       #expect(try #require(IPAddress(text)).isOfThisMachine, "\(text)")
     }
     #expect(try #require(IPAddress("192.0.2.1")).isOfThisMachine == false)

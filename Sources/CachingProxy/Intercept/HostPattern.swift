@@ -1,4 +1,5 @@
 import HTTPSemantics
+import HTTPTransports
 
 /// A name of a host, or with `*.` in front all names below it.
 package struct HostPattern: Sendable, Hashable {
@@ -12,11 +13,12 @@ package struct HostPattern: Sendable, Hashable {
     guard !rest.contains("*"), let url = try? NormalizedURL("https://\(rest)/"), url.port == 443,
       url.target == "/"
     else { return nil }
-    name = url.host
+    name = NetworkSetup.withoutDot(url.host)
   }
 
-  /// Returns whether the pattern stands for a host.
+  /// Returns whether the pattern stands for a host, with a dot at its end or without.
   package func matches(_ host: String) -> Bool {
-    isSuffix ? host.hasSuffix(".\(name)") : host == name
+    let host = NetworkSetup.withoutDot(host)
+    return isSuffix ? host.hasSuffix(".\(name)") : host == name
   }
 }

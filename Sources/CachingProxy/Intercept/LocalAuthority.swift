@@ -99,7 +99,8 @@ package final class LocalAuthority: @unchecked Sendable {
 
   /// Returns whether it may vouch for a host. With name constraints, that is for no address.
   func covers(_ host: String) -> Bool {
-    hosts.isEmpty
+    let host = NetworkSetup.withoutDot(host)
+    return hosts.isEmpty
       || Self.address(host) == nil
         && hosts.contains { host == $0 || host.hasSuffix($0.hasPrefix(".") ? $0 : ".\($0)") }
   }
@@ -126,7 +127,9 @@ package final class LocalAuthority: @unchecked Sendable {
   /// - Returns: false if there is none, because the name is longer than names can be, or there is no
   ///   memory.
   func expect(_ host: String, on socket: Int32) -> Bool {
-    certificate(for: host)?.expect(on: socket, host: Self.address(host) == nil ? host : nil)
+    // Clients ask for the name without the dot at its end.
+    let host = NetworkSetup.withoutDot(host)
+    return certificate(for: host)?.expect(on: socket, host: Self.address(host) == nil ? host : nil)
       ?? false
   }
 

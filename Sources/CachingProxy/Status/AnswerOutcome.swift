@@ -48,10 +48,8 @@ extension AnswerRecord {
     return (AnswerOutcome(source, cacheStatus), isFetched ? bytesSent : 0)
   }
 
-  /// Whether the path is one of the status pages. Requests for them are not counted.
-  fileprivate var isOwnPage: Bool {
-    (try? NormalizedURL(url))?.target.hasPrefix(StatusPaths.folder) ?? false
-  }
+  /// Whether it was one of the status pages, which are recorded by their paths.
+  fileprivate var isOwnPage: Bool { url.hasPrefix(TargetRouter.pages) }
 }
 
 extension CacheStatus {

@@ -104,10 +104,9 @@ final class TunnelDesk: Sendable {
   func upgrade(_ request: HTTPRequest) async -> ProxyAnswer? {
     let url = request.url
     let isReverse = core.router.origin != nil
+    // Something may be stored.
+    if rules.isOffline { return nil }
     do throws(RequestRefusal) {
-      if rules.isOffline {
-        throw RequestRefusal(504, "offline, no connection changes its protocol")
-      }
       try enter()
       let target = TunnelTarget(
         host: url.host, port: UInt16(clamping: url.port), via: core.identity.via,

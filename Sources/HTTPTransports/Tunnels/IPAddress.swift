@@ -47,8 +47,10 @@ package struct IPAddress: Sendable, Hashable {
   package var inner: IPAddress {
     guard bytes.count == 16 else { return self }
     let zeros = [UInt8](repeating: 0, count: 10)
-    let isPlain = bytes[10...].starts(with: [0xFF, 0xFF]) || bytes[10...].starts(with: [0, 0])
-    if bytes.starts(with: zeros), isPlain, !bytes[12...15].starts(with: [0, 0, 0]) {
+    let isMapped = bytes[10...].starts(with: [0xFF, 0xFF])
+    // `::` and `::1` are addresses of their own.
+    let isCompatible = bytes[10..<15].contains { $0 != 0 } && bytes[10...].starts(with: [0, 0])
+    if bytes.starts(with: zeros), isMapped || isCompatible {
       return IPAddress(bytes: Array(bytes[12...]))
     }
     if bytes.starts(with: [0x00, 0x64, 0xFF, 0x9B, 0, 0, 0, 0, 0, 0, 0, 0]) {

@@ -12,6 +12,15 @@ import Testing
     #expect(!below.matches("bank.test") && !below.matches("mybank.test"))
   }
 
+  @Test func `a dot at the end makes no difference`() throws {
+    for text in ["bank.test", "bank.test."] {
+      let pattern = try #require(HostPattern(text))
+      #expect(pattern.matches("bank.test") && pattern.matches("bank.test."))
+      #expect(!pattern.matches("bank.test.."))
+    }
+    #expect(try #require(HostPattern("*.bank.test")).matches("www.bank.test."))
+  }
+
   @Test(arguments: ["", "*", "*.", "a.*.test", "**.test", "a.test:8443", "a/b", "a b"])
   func `other texts are no patterns`(text: String) { #expect(HostPattern(text) == nil) }
 }
