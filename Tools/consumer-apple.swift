@@ -15,7 +15,6 @@ func useDefault(_ folder: URL) async throws {
   cache.relinquish()
 }
 
-/// Uses it with a transport that it is given.
 func useURLSession(_ folder: URL) async throws {
   var options = URLSessionOptions()
   options.waitsForConnectivity = true

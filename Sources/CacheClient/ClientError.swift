@@ -33,7 +33,6 @@ public struct ClientError: Error, Sendable, Hashable, CustomStringConvertible {
     self.url = url
   }
 
-  /// Creates the error of a transfer.
   package init(_ code: TransportError.Code, url: String, detail: String = "") {
     self.init(.transport(TransportError(code, url: url, detail: detail)), url: url)
   }

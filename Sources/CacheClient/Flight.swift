@@ -35,7 +35,6 @@ final class Flight: Sendable {
   let asked: HTTPRequest
   /// The known fields that select the answer.
   let selection: Selection
-  /// How the request is sent.
   let sending: TransportOptions
   let outcome = Promise<Outcome>()
   let state = Lock(State(), .member)
@@ -87,7 +86,6 @@ final class Flight: Sendable {
     if let hold { callOut { hold.cancel() } }
   }
 
-  /// Sets the outcome, for all callers.
   func settle(_ outcome: Outcome) {
     if let body = outcome.running {
       let hold = body.makeReader()

@@ -5,7 +5,6 @@ import HTTPCaching
 import HTTPSemantics
 import HTTPTransports
 
-/// The result of a request to the origin.
 enum Outcome: Sendable {
   /// No response was received.
   case failed(TransportError)

@@ -28,7 +28,6 @@ extension PieceSource {
   func cancel() {}
 }
 
-/// A source of bytes in memory.
 final class BytesSource: PieceSource {
   private let bytes: Mutex<[UInt8]>
 
@@ -53,7 +52,6 @@ final class BytesSource: PieceSource {
   }
 }
 
-/// A source for a range of a file.
 final class FileSource: PieceSource {
   /// Returns up to `count` bytes at an offset; `isFirst` before any other read.
   typealias Read =

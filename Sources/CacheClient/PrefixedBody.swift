@@ -42,7 +42,6 @@ final class PrefixedBody: TransportBody {
 }
 
 extension BodySlice {
-  /// Returns the pieces of the slice.
   func source(_ store: AsyncStore, url: String) -> any PieceSource {
     switch body {
     case .file(let reader):
@@ -57,7 +56,6 @@ extension BodySlice {
     }
   }
 
-  /// Returns the slice of a body in memory.
   func bytes(of all: [UInt8]) -> [UInt8] {
     range.count == all.count
       ? all : Array(all[Int(range.lowerBound)..<Int(range.upperBound)])

@@ -24,15 +24,12 @@ package final class RemoteDownloads: HTTPTransport {
   }
 
   private struct State {
-    /// The answers of the origin, by URL.
     var answers: [String: Answer] = [:]
-    /// The URLs whose answers came from the tier.
     var found: Set<NormalizedURL> = []
     /// The URLs for which the tier has failed, which are not looked up again.
     var failed: Set<NormalizedURL> = []
   }
 
-  /// The tier.
   package let tier: RemoteCache
   private let transport: any HTTPTransport
   private let asksTier: Bool
@@ -84,7 +81,6 @@ package final class RemoteDownloads: HTTPTransport {
     return response
   }
 
-  /// Returns whether the file of a URL came from the tier.
   package func hasFound(_ url: String) -> Bool {
     state.withLock { state in state.found.contains { $0.string == url } }
   }

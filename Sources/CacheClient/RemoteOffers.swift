@@ -38,7 +38,6 @@ final class RemoteOffers: Sendable {
     return true
   }
 
-  /// Reads an entry as it is now.
   private func read(_ key: ByteString, _ variant: UInt64) async -> RemoteOffer? {
     guard case .hit(let info, let reader) = await store.read(key, variant: variant),
       let form = cache.sharedForm(of: info),

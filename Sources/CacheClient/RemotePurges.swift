@@ -42,7 +42,6 @@ final class RemotePurges: Sendable {
     if let number = listener.withLock({ $0.take() }) { tier.removeListener(number) }
   }
 
-  /// Begins to follow the list.
   func start() {
     let number = tier.onPurges { [weak self] list in await self?.apply(list) }
     listener.withLock { $0 = number }

@@ -100,7 +100,6 @@ final class SharedBody: Sendable {
 
   var storing: StoringState { state.withLock { $0.storing } }
 
-  /// The error of a cancelled body.
   var cancelled: ClientError { ClientError(.cancelled, url: url) }
 
   /// Adds a reader, which begins with the first byte; `nil` if the first bytes are not available
@@ -221,7 +220,6 @@ final class SharedBody: Sendable {
 
 // Storing the body.
 extension SharedBody {
-  /// A step on the disk.
   private enum Step: Sendable {
     case start([UInt8])
     case append(BodyWriter)

@@ -30,7 +30,6 @@ final class StoringPermits: Sendable {
   private struct Open {
     var count = 0
     var generation: UInt64 = 0
-    /// The number of responses that are being stored.
     var storing = 0
     /// The callers that wait until none is being stored.
     var waiters: [CheckedContinuation<Void, Never>] = []
@@ -50,7 +49,6 @@ final class StoringPermits: Sendable {
     return StoringPermit(key, generation, self)
   }
 
-  /// Revokes all permits for a key.
   func revoke(_ key: ByteString) {
     open.withLock { $0[key]?.generation += 1 }
   }

@@ -11,7 +11,6 @@ final class UnsharedKeys: Sendable {
   /// How long an answer that could not be shared counts, in nanoseconds: a minute.
   static let lifetime: Int64 = 60_000_000_000
 
-  /// The limit of remembered keys.
   static let maximumCount = 8192
 
   private struct State {

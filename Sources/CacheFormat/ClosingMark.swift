@@ -10,7 +10,6 @@
 /// If the journal ends before this record, it has been cut, even if the cut lies between two
 /// records.
 package struct ClosingMark: Sendable, Hashable {
-  /// The number of bytes.
   package static let count = 32
   /// The first bytes.
   package static let magic = Array("OCCLOSED".utf8)
@@ -20,7 +19,6 @@ package struct ClosingMark: Sendable, Hashable {
   /// The hash of the name of the boot that the mark is valid in; `nil` if it is valid in all.
   package var boot: UInt64?
 
-  /// Creates a mark.
   package init(sequence: UInt64, boot: UInt64?) {
     self.sequence = sequence
     self.boot = boot
@@ -37,7 +35,6 @@ package struct ClosingMark: Sendable, Hashable {
     self.init(sequence: sequence, boot: boot == 0 ? nil : boot)
   }
 
-  /// Encodes the mark.
   package func encoded(hashSeed: UInt64) -> [UInt8] {
     var bytes = Self.magic
     bytes.append(littleEndian: sequence)

@@ -12,7 +12,6 @@ public struct Digest: Sendable, Hashable, BitwiseCopyable {
   /// The lower half.
   public var low: UInt64
 
-  /// Creates a digest from its halves.
   @inlinable
   package init(high: UInt64, low: UInt64) {
     self.high = high

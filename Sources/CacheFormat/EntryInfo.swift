@@ -10,7 +10,6 @@ public struct EntryInfo: Sendable, CustomStringConvertible {
   /// The key and the length.
   public var description: String { "\(key), \(length) bytes" }
 
-  /// Creates the description of an entry from its record.
   package init(record: PutRecord, accessed: Timestamp) {
     self.record = record
     self.accessed = accessed

@@ -23,7 +23,6 @@ public struct EntryMetadata: Sendable, Hashable {
   /// store (Docs/Store.md).
   public static let spareTag: ByteString = "spare"
 
-  /// Whether it has the tag ``spareTag``.
   package var isSpare: Bool { tags.contains(Self.spareTag) }
 
   /// Creates metadata.

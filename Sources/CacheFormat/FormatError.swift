@@ -1,6 +1,5 @@
 /// The reason why bytes are not a valid document, or why a value cannot be encoded as one.
 package struct FormatError: Error, Sendable, Hashable {
-  /// The kind of an error.
   package enum Code: Sendable {
     /// The first or the last lines are missing: the file was cut, or it is another kind of file.
     case incomplete
@@ -8,9 +7,7 @@ package struct FormatError: Error, Sendable, Hashable {
     case wrongChecksum
     /// The bytes are not JSON as in RFC 8259, or JSON with duplicate members or nested too deeply.
     case notJSON
-    /// A required member is missing.
     case missingMember
-    /// A member has a value of another type.
     case wrongType
     /// A value has the right type but is outside the allowed range.
     case outOfBounds
@@ -22,7 +19,6 @@ package struct FormatError: Error, Sendable, Hashable {
     case foreignStore
   }
 
-  /// The kind of error.
   package var code: Code
 
   /// The number of bytes before the place of the error; 0 if the error occurred while writing.
@@ -31,7 +27,6 @@ package struct FormatError: Error, Sendable, Hashable {
   /// The description of the error, without the place.
   package var detail: String
 
-  /// Creates an error.
   package init(_ code: Code, at offset: Int = 0, _ detail: String) {
     self.code = code
     self.offset = offset
@@ -40,6 +35,5 @@ package struct FormatError: Error, Sendable, Hashable {
 }
 
 extension FormatError: CustomStringConvertible {
-  /// The place and the description in one line.
   package var description: String { "byte \(offset): \(detail) (\(code))" }
 }

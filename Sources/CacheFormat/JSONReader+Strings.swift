@@ -105,7 +105,6 @@ extension JSONReader {
     return value
   }
 
-  /// Reads a string that contains a time.
   package mutating func readTime() throws(FormatError) -> Timestamp {
     _ = peek()
     let start = offset

@@ -7,10 +7,8 @@ package struct JSONReader {
   /// The maximum nesting depth of arrays and objects; it bounds the recursion.
   static let maximumDepth = 16
 
-  /// The maximum number of members of one object.
   static let maximumMembers = 64
 
-  /// The number of bytes read so far.
   private(set) var offset = 0
 
   /// The name of the value being read, for error messages.
@@ -23,7 +21,6 @@ package struct JSONReader {
     self.bytes = bytes
   }
 
-  /// Checks that all the bytes are UTF-8.
   func checkEncoding() throws(FormatError) {
     guard String(validating: bytes, as: UTF8.self) == nil else { return }
     var parser = UTF8.ForwardParser()
@@ -110,7 +107,6 @@ extension JSONReader {
     depth += 1
   }
 
-  /// Skips a value of any type.
   package mutating func skipValue() throws(FormatError) {
     switch peek() {
     case UInt8(ascii: "{"):
@@ -215,7 +211,6 @@ extension JSONReader {
     return true
   }
 
-  /// Consumes the next byte if it is `byte`.
   private mutating func take(_ byte: Unicode.Scalar) -> Bool {
     guard offset < bytes.count, bytes[offset] == UInt8(ascii: byte) else { return false }
     offset += 1
@@ -249,7 +244,6 @@ extension JSONReader {
     FormatError(code, at: offset, "\(subject) \(what)")
   }
 
-  /// Creates an error for invalid JSON.
   func syntaxError(_ detail: String) -> FormatError {
     FormatError(.notJSON, at: offset, detail)
   }

@@ -4,9 +4,7 @@
 package enum JSONText: Sendable, ExpressibleByStringLiteral, ExpressibleByIntegerLiteral {
   /// Named members, in order.
   case object([(String, JSONText)])
-  /// Values in order.
   case array([JSONText])
-  /// Text.
   case string(String)
   /// An integer. Readers that only have doubles lose digits beyond 2^53.
   case integer(Int64)
@@ -14,12 +12,9 @@ package enum JSONText: Sendable, ExpressibleByStringLiteral, ExpressibleByIntege
   case number(Double)
   /// True or false.
   case bool(Bool)
-  /// The value null.
   case null
 
-  /// Creates text from a literal.
   package init(stringLiteral value: String) { self = .string(value) }
-  /// Creates a whole number from a literal.
   package init(integerLiteral value: Int64) { self = .integer(value) }
 
   /// Returns a count as an integer, at most 2^63 - 1, or null for `nil`.
@@ -27,7 +22,6 @@ package enum JSONText: Sendable, ExpressibleByStringLiteral, ExpressibleByIntege
     value.map { .integer(Int64(clamping: $0)) } ?? .null
   }
 
-  /// Returns text, or null for `nil`.
   package static func text(_ value: String?) -> JSONText { value.map { .string($0) } ?? .null }
 
   /// The text in one line, as for a file with one object a line.

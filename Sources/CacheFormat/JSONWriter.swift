@@ -3,7 +3,6 @@
 /// It writes values only; the caller writes the brackets and commas. The store, the server and the
 /// tools write all their JSON with it.
 package struct JSONWriter {
-  /// The JSON so far.
   package private(set) var bytes: [UInt8] = []
 
   /// Creates an empty writer with room for `capacity` bytes.
@@ -11,7 +10,6 @@ package struct JSONWriter {
     bytes.reserveCapacity(capacity)
   }
 
-  /// The JSON so far, as text.
   package var text: String { String(decoding: bytes, as: UTF8.self) }
 
   /// Appends text without escapes: punctuation and names of members.
@@ -155,7 +153,6 @@ package struct JSONWriter {
     append(isFirst ? "[]" : "\n ]")
   }
 
-  /// Appends the bytes as a string in base 64.
   package mutating func appendBase64(_ value: [UInt8]) {
     append("\"")
     append(raw: Base64.encode(value))

@@ -12,7 +12,6 @@ package struct KeyHash: Sendable, Hashable, BitwiseCopyable {
   /// The lower half.
   @usableFromInline package var low: UInt64
 
-  /// Creates a hash from its halves.
   @inlinable
   package init(high: UInt64, low: UInt64) {
     self.high = high
@@ -45,7 +44,6 @@ package struct KeyHash: Sendable, Hashable, BitwiseCopyable {
 
 // The names in the tree (Docs/Format.md, "The tree"): 2 digits for the shard, 30 for the directory.
 extension KeyHash {
-  /// The number of bytes of a directory's name.
   package static let directoryNameLength = 30
 
   /// The first 2 hex digits.

@@ -6,7 +6,6 @@ package struct MetadataDocument: Sendable, Hashable {
   /// The newest format that can be read. It is written for a document with a body, and otherwise 1.
   package static let format: UInt64 = 2
 
-  /// The maximum size of a document in bytes.
   package static let maximumBytes = 8 << 20
 
   /// The maximum number of header fields, of user items, and of tags, each on its own.
@@ -15,7 +14,6 @@ package struct MetadataDocument: Sendable, Hashable {
   /// The hash seed of the store that the entry belongs to.
   package var hashSeed: UInt64
 
-  /// The contents of the entry.
   package var entry: StoredEntry
 
   /// The lowest sequence number that the entry's record in the journal can have; `nil` if the

@@ -4,13 +4,11 @@ package struct RecordType: RawRepresentable, Sendable, Hashable {
   package init(rawValue: UInt8) { self.rawValue = rawValue }
   /// An entry was stored, or its metadata changed.
   package static let put = RecordType(rawValue: 1)
-  /// An entry was removed.
   package static let remove = RecordType(rawValue: 2)
   /// Entries were accessed.
   package static let touch = RecordType(rawValue: 3)
   /// All entries before it were removed.
   package static let clear = RecordType(rawValue: 4)
-  /// The limits of the store.
   package static let limits = RecordType(rawValue: 5)
   /// The journal continues in another segment.
   package static let seal = RecordType(rawValue: 6)
@@ -44,7 +42,6 @@ package enum RecordFrame {
   package static let headerCount = 32
   /// The longest record in bytes; a greater length is damage.
   package static let maximumLength = 4 << 20
-  /// The alignment of records in bytes.
   package static let alignment = 8
   /// "OCJ1", read as a little-endian number.
   package static let magic: UInt32 = 0x314A_434F
@@ -86,7 +83,6 @@ package enum RecordFrame {
     record.set(sum, at: 0)
   }
 
-  /// The contents of the header of a record.
   package struct Header: Sendable, Hashable {
     /// The bytes of the record, with the body.
     package var length: Int

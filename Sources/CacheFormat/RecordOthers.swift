@@ -20,7 +20,6 @@ package struct RemoveRecord: Sendable, Hashable {
   package var variant: UInt64
   package var reason: RemovalReason
 
-  /// Creates a removal.
   package init(keyHash: KeyHash, variant: UInt64, reason: RemovalReason) {
     self.keyHash = keyHash
     self.variant = variant
@@ -64,7 +63,6 @@ package struct SettledRecord: Sendable, Hashable {
   /// The bytes allocated for the metadata file and the directory.
   package var overhead: UInt32
 
-  /// Creates a record.
   package init(
     keyHash: KeyHash, variant: UInt64, segment: UInt32, offset: UInt32, bodyFile: UInt64,
     overhead: UInt32
@@ -112,7 +110,6 @@ package struct Touch: Sendable, Hashable {
   package var variant: UInt64
   package var accessed: Timestamp
 
-  /// Creates an access.
   package init(keyHash: KeyHash, variant: UInt64, accessed: Timestamp) {
     self.keyHash = keyHash
     self.variant = variant

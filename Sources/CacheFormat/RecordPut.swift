@@ -50,7 +50,6 @@ package struct PutHead: Sendable, Hashable {
   /// Whether only the record has the entry.
   package var isUnsettled: Bool { carriesBody && !isSettled }
 
-  /// Creates the fixed part.
   package init(
     keyHash: KeyHash, digest: Digest, variant: UInt64, length: UInt64, created: Timestamp,
     accessed: Timestamp, expires: Timestamp?, bodyFile: UInt64, overhead: UInt32, status: Int?,
@@ -246,12 +245,10 @@ package struct PutRecord: Sendable {
     return count <= end - Self.keyAt ? Self.keyAt..<(Self.keyAt + count) : nil
   }
 
-  /// The full key.
   package var key: ByteString {
     keyRange.map { ByteString(bytes: Array(bytes[$0])) } ?? ByteString(bytes: [])
   }
 
-  /// Returns whether the full key is `other`.
   package func hasKey(_ other: ByteString) -> Bool {
     guard let range = keyRange else { return false }
     guard range.count == other.bytes.count else { return false }
@@ -343,7 +340,6 @@ extension PutRecord {
     package var accessed: Timestamp
     package var isPinned: Bool
 
-    /// Creates the parts.
     package init(created: Timestamp, accessed: Timestamp, isPinned: Bool) {
       self.created = created
       self.accessed = accessed

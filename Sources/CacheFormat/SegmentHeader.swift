@@ -10,7 +10,6 @@
 ///
 /// It repeats the contents of store.json, so that each of them can be restored from the other.
 package struct SegmentHeader: Sendable, Hashable {
-  /// The number of bytes.
   package static let count = 64
   /// The newest version that can be read.
   package static let newestVersion: UInt32 = 2
@@ -25,7 +24,6 @@ package struct SegmentHeader: Sendable, Hashable {
   package var unsynced: UInt32
   package var created: Timestamp
 
-  /// Creates a header.
   package init(
     version: UInt32 = 1, storeID: StoreDescription.ID, hashSeed: UInt64, number: UInt64,
     unsynced: UInt32 = 0, created: Timestamp
@@ -38,14 +36,12 @@ package struct SegmentHeader: Sendable, Hashable {
     self.created = created
   }
 
-  /// The result of reading a header.
   package enum Reading: Sendable, Hashable {
     case header(SegmentHeader)
     case newerFormat(UInt32)
     case damaged
   }
 
-  /// Encodes the header.
   package var bytes: [UInt8] {
     var bytes = Array("OCJOURNL".utf8)
     bytes.append(littleEndian: version)
@@ -59,7 +55,6 @@ package struct SegmentHeader: Sendable, Hashable {
     return bytes
   }
 
-  /// Reads a header.
   package static func read(_ bytes: [UInt8]) -> Reading {
     guard bytes.count >= count, bytes.starts(with: Array("OCJOURNL".utf8)) else { return .damaged }
     var cursor = RecordCursor(bytes, from: 8, to: count)

@@ -5,16 +5,13 @@ package struct SharedForm: Sendable, Hashable {
   package var selecting: [ByteString]
   /// The status, 100 to 999.
   package var status: Int
-  /// The stored fields.
   package var fields: [Field]
-  /// The tags.
   package var tags: [ByteString]
   /// The time at which the response was requested, by the clock of the machine that did so.
   package var requested: Timestamp
   /// The time at which the head was received, by the same clock.
   package var received: Timestamp
 
-  /// Creates a form.
   package init(
     selecting: [ByteString] = [], status: Int, fields: [Field], tags: [ByteString] = [],
     requested: Timestamp, received: Timestamp

@@ -15,7 +15,6 @@ package struct StoreDescription: Sendable, Hashable {
     /// The lower half.
     package var low: UInt64
 
-    /// Creates an id from its halves.
     package init(high: UInt64, low: UInt64) {
       self.high = high
       self.low = low
@@ -27,17 +26,14 @@ package struct StoreDescription: Sendable, Hashable {
     }
   }
 
-  /// The identifier of this store.
   package var id: ID
 
   /// The secret seed of the hashes of keys and of the checksums of metadata. Because it is secret,
   /// nobody outside can choose keys that collide.
   package var hashSeed: UInt64
 
-  /// The time at which the store was created.
   package var created: Timestamp
 
-  /// Creates a description.
   package init(id: ID, hashSeed: UInt64, created: Timestamp) {
     self.id = id
     self.hashSeed = hashSeed

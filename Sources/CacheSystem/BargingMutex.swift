@@ -20,7 +20,6 @@ package struct BargingMutex: ~Copyable, @unchecked Sendable {
     @usableFromInline let mutex = Mutex<Void>(())
   #endif
 
-  /// Creates a mutex.
   package init() {
     #if canImport(Glibc)
       unsafe mutex = .allocate(capacity: 1)

@@ -22,10 +22,8 @@ package final class Broadcast<Value: Sendable & Equatable>: Sendable {
 
   private let state = Lock(State())
 
-  /// Creates a broadcast without readers.
   package init() {}
 
-  /// The number of active streams.
   package var readerCount: Int { state.withLock { $0.readers.count } }
 
   /// Creates a stream, which begins with the newest value.

@@ -87,7 +87,6 @@ extension FileSystem {
     } catch { return error == .notFound }
   }
 
-  /// Returns whether no name is in a directory.
   package func isEmpty(_ directory: borrowing Descriptor) throws(SystemError) -> Bool {
     var isEmpty = true
     try list(directory.raw) { _, _ in

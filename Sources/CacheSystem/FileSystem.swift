@@ -176,7 +176,6 @@ extension FileSystem {
     return Descriptor(raw, of: self)
   }
 
-  /// Opens a path that the user gave.
   package func open(userPath: String, _ options: OpenOptions) throws(SystemError) -> Descriptor {
     let raw = try retryOnInterrupt { () throws(SystemError) in
       try openOnce(userPath: userPath, options)
@@ -224,7 +223,6 @@ extension FileSystem {
     }
   }
 
-  /// Shortens or extends a file.
   package func truncate(
     _ descriptor: borrowing Descriptor, to length: Int64
   ) throws(SystemError) {
@@ -281,7 +279,6 @@ package struct Descriptor: ~Copyable, Sendable {
 
 /// An open file or folder that several objects share, or that is optional.
 package final class OpenFile: Sendable {
-  /// Its descriptor.
   package let descriptor: Descriptor
 
   /// Takes over a descriptor.

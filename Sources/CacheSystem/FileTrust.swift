@@ -5,7 +5,6 @@ extension FileStatus {
   /// Whether the file belongs to the effective user of this process.
   package var isOwn: Bool { owner == geteuid() }
 
-  /// Whether the file is a regular file of that user.
   package var isOwnFile: Bool { kind == .file && isOwn }
 
   /// Whether the file is such a file that nobody else may write to.
@@ -34,7 +33,6 @@ extension SystemError {
   package static let othersFile = SystemError(EPERM)
 }
 
-/// Paths that the user gave.
 package enum UserPath {
   /// Splits a path into its folder, `.` if the path is only a name, and its last part.
   package static func split(_ path: String) -> (folder: String, name: String) {

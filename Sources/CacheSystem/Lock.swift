@@ -57,7 +57,6 @@ package struct Lock<Value: ~Copyable>: ~Copyable, @unchecked Sendable {
     @usableFromInline let order: LockOrder
   #endif
 
-  /// Creates a lock around a value.
   @inlinable
   package init(_ value: consuming sending Value, _ order: LockOrder = .inner) {
     #if canImport(Glibc)

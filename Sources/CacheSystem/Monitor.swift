@@ -12,7 +12,6 @@ package final class Monitor<State>: @unchecked Sendable {
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>
   private let condition: UnsafeMutablePointer<pthread_cond_t>
 
-  /// Creates a monitor around a state.
   package init(_ state: sending State) {
     self.state = state
     // Safety: pthread objects must not move, so they live on the heap until deinit.
@@ -77,7 +76,6 @@ package final class Monitor<State>: @unchecked Sendable {
     return body(&state)
   }
 
-  /// Waits until `body` returns a value.
   package func wait<R>(until body: (inout State) -> R?) -> R {
     let outer = lock()
     defer { unlock(outer) }

@@ -18,7 +18,6 @@ public struct PathName: Sendable {
   /// The number of bytes, without the NUL.
   package private(set) var count = 0
 
-  /// Creates an empty path.
   package init() {}
 
   /// Creates a path from a literal. The text must not exceed the capacity.
@@ -32,7 +31,6 @@ public struct PathName: Sendable {
     for byte in bytes { append(byte) }
   }
 
-  /// Appends one byte.
   @inline(__always)
   package mutating func append(_ byte: UInt8) {
     precondition(count < Self.capacity, "a path of the store is never this long")
@@ -42,14 +40,12 @@ public struct PathName: Sendable {
     count += 1
   }
 
-  /// Appends the bytes of `other`.
   package mutating func append(_ other: PathName) {
     other.withSpan { bytes in
       for index in bytes.indices { append(bytes[index]) }
     }
   }
 
-  /// Appends the bytes of `text`.
   package mutating func append(_ text: StaticString) {
     unsafe append(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
   }

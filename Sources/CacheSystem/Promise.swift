@@ -8,7 +8,6 @@ package final class Promise<Value: Sendable>: Sendable {
 
   private let state = Lock(State())
 
-  /// Creates a promise without a value.
   package init() {}
 
   /// The value, or `nil` if it has not been set.

@@ -5,7 +5,6 @@ public struct SystemError: Error, Sendable, Hashable, CustomStringConvertible {
   /// The value of errno, for example ENOSPC.
   public var code: Int32
 
-  /// Creates an error from an errno value.
   package init(_ code: Int32) { self.code = code }
 
   /// The message of strerror(3).
@@ -43,10 +42,8 @@ func retryOnInterrupt<R>(_ body: () throws(SystemError) -> R) throws(SystemError
 }
 
 extension SystemError {
-  /// Whether the user lacks the permission.
   package var isPermission: Bool { code == EACCES || code == EPERM }
 
-  /// Whether the file system is read-only.
   package var isReadOnly: Bool { code == EROFS }
 
   package static let notEmpty = SystemError(ENOTEMPTY)
@@ -68,7 +65,6 @@ extension SystemError {
   /// it.
   package var isRefusal: Bool { isOutOfDescriptors || isPermission || isReadOnly }
 
-  /// The file system is read-only.
   package static let readOnlyFileSystem = SystemError(EROFS)
 }
 

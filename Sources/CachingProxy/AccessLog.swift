@@ -8,9 +8,7 @@ import Synchronization
 /// or the reader of a pipe is too slow, lines are left out rather than answers delayed. A line then
 /// states how many.
 package final class AccessLog: ProxyObserver {
-  /// The place the lines are written to.
   package enum Destination: Sendable, Hashable {
-    /// Standard output.
     case standardOutput
     /// The end of a file. A missing file is created, readable for its owner and group.
     case file(String)
@@ -62,7 +60,6 @@ package final class AccessLog: ProxyObserver {
     }
   }
 
-  /// Records an answer.
   package func answered(_ record: AnswerRecord) {
     let bytes = record.method.utf8.count + record.url.utf8.count
     let isFirst = waiting.withLock { waiting in
@@ -109,7 +106,6 @@ package final class AccessLog: ProxyObserver {
     }
   }
 
-  /// The loop of the thread.
   private func run(_ first: Int32) {
     var output = Output(descriptor: first)
     var line = AccessLogLine(format)
@@ -128,7 +124,6 @@ package final class AccessLog: ProxyObserver {
     request.change { $0 = .closed }
   }
 
-  /// Writes all waiting lines.
   private func write(_ line: inout AccessLogLine, to output: inout Output) {
     let taken = waiting.withLock { waiting in
       let taken = waiting
@@ -190,10 +185,8 @@ package final class AccessLog: ProxyObserver {
     if !hasFailed.exchange(true, ordering: .relaxed) { onFailure(words) }
   }
 
-  /// The open file.
   private struct Output {
     var descriptor: Int32
-    /// Whether the last write ended within a line.
     var endsWithinLine = false
     /// The number of lines that were not written.
     var lost = 0
@@ -223,7 +216,6 @@ package final class AccessLog: ProxyObserver {
 }
 
 extension AccessLog.Destination {
-  /// The name in messages.
   var name: String {
     switch self {
     case .standardOutput: "standard output"

@@ -1,7 +1,6 @@
 import CacheFormat
 import HTTPSemantics
 
-/// The format of the lines of an access log.
 package enum AccessLogFormat: String, Sendable, Hashable, CaseIterable {
   /// One line like that of the combined log of web servers.
   case text
@@ -23,7 +22,6 @@ struct AccessLogLine {
 
   init(_ format: AccessLogFormat) { self.format = format }
 
-  /// Appends the line of a record, with its line feed.
   mutating func append(_ record: AnswerRecord, to bytes: inout [UInt8]) {
     switch format {
     case .text: appendText(record, to: &bytes)

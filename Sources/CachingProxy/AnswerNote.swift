@@ -36,7 +36,6 @@ struct AnswerNote {
   /// The memory that the library uses for each field of a request, in bytes, rounded up.
   private static let fieldRecord = 64
 
-  /// Copies the data of a request.
   mutating func take(_ head: RequestHead) {
     isHead = head.method == .head
     isHTTP11 = head.isHTTP11
@@ -50,7 +49,6 @@ struct AnswerNote {
     }
   }
 
-  /// Copies the data of an answer.
   mutating func take(_ answer: ProxyAnswer) {
     status = answer.head.status
     cacheStatus = answer.cacheStatus
@@ -64,7 +62,6 @@ struct AnswerNote {
     }
   }
 
-  /// Copies the data of a tunnel that has ended.
   mutating func take(_ result: Relay.Result) {
     source = .tunnel
     streamedBytes = result.toClient

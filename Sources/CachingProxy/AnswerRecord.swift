@@ -2,7 +2,6 @@ package import CacheFormat
 package import CacheStore
 package import HTTPSemantics
 
-/// The source of the body of an answer.
 package enum AnswerSource: String, Sendable, Hashable, CaseIterable {
   /// The store had it in memory.
   case memory
@@ -20,7 +19,6 @@ package enum AnswerSource: String, Sendable, Hashable, CaseIterable {
 
 /// The record of one answered request, for the access log and the status pages.
 package struct AnswerRecord: Sendable, Hashable {
-  /// The time of the request.
   package var time: Timestamp
 
   /// The client's numeric address without its port, such as `127.0.0.1` or `::1`.
@@ -48,7 +46,6 @@ package struct AnswerRecord: Sendable, Hashable {
   /// has been stored.
   package var cacheStatus: CacheStatus?
 
-  /// The source of the body.
   package var source: AnswerSource
 
   /// The reason in a few words: why it was not a hit, or what went wrong; empty for a plain hit.
@@ -82,16 +79,12 @@ package protocol ProxyObserver: Sendable {
 }
 
 extension ProxyObserver {
-  /// Does nothing.
   package func tunnelBegan() {}
 
-  /// Does nothing.
   package func leftAlone(_ host: String) {}
 }
 
-/// A page that the proxy itself serves.
 package struct ProxyPage: Sendable, Hashable {
-  /// The status code.
   package var status = 200
 
   /// The media type, such as `text/html; charset=utf-8`.
@@ -101,6 +94,5 @@ package struct ProxyPage: Sendable, Hashable {
   /// case.
   package var fields: HTTPFields = []
 
-  /// The body.
   package var body: [UInt8]
 }

@@ -5,7 +5,6 @@ import HTTPCaching
 import HTTPSemantics
 import HTTPTransports
 
-/// Gets answers from a caching client.
 struct ClientBackend: ProxyBackend {
   private let client: CachingClient
   private let policy: CachePolicy
@@ -70,7 +69,6 @@ struct ClientBackend: ProxyBackend {
 }
 
 extension ClientError {
-  /// The detail of `Cache-Status`.
   var statusDetail: String {
     switch cause {
     case .notStored(let reason): "not-stored: \(reason)"

@@ -39,7 +39,6 @@ struct ClientConnection: @unchecked Sendable {
 
   var socket: Int32 { unsafe ocmhd_socket(pointer) }
 
-  /// The object that was created for the connection.
   var client: ClientInfo? {
     // Safety: the state is retained from the beginning of the connection to its end.
     guard let state = unsafe ocmhd_connection_state(pointer) else { return nil }
@@ -57,7 +56,6 @@ struct ClientConnection: @unchecked Sendable {
     }
   }
 
-  /// Whether there is something to receive.
   var isReadable: Bool { SocketEnd.isReady(socket, for: POLLIN) }
 
   /// The TLS session; `nil` without TLS.
@@ -75,7 +73,6 @@ struct ClientConnection: @unchecked Sendable {
     case gone
   }
 
-  /// What is known about the end of the client.
   var end: ClientEnd {
     switch unsafe ocmhd_client_end(pointer) {
     case 0: .none
@@ -117,10 +114,8 @@ final class ClientInfo: Sendable {
   /// The number of requests that have ended.
   var answered: Int { ended.load(ordering: .relaxed) }
 
-  /// Whether the connection has ended.
   var isGone: Bool { open.withLock { $0 == nil } }
 
-  /// Notes that the head of a request has come.
   func beginRequest() { isAskingNow.store(true, ordering: .relaxed) }
 
   func endRequest() {
@@ -132,10 +127,8 @@ final class ClientInfo: Sendable {
   /// that were just read; from any thread, during a request.
   func noticeEnd() { ocmhd_notice_end(socket) }
 
-  /// Notes that the connection ends.
   func leave() { open.withLock { $0 = nil } }
 
-  /// Ends the connection if it waits for a request.
   func endWithoutRequest() {
     open.withLock { socket in
       guard let socket, !isAsking else { return }
@@ -165,7 +158,6 @@ extension ClientConnection {
   ///
   /// - Parameters:
   ///   - target: The target as it was received; `place` is its address in memory.
-  /// - Throws: ``RequestRefusal``.
   func head(
     target: [UInt8], at place: UInt, method: UnsafePointer<CChar>, version: UnsafePointer<CChar>
   ) throws(RequestRefusal) -> RequestHead {

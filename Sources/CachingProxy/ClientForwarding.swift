@@ -6,7 +6,6 @@ import HTTPSemantics
 struct ClientForwarding: Sendable, Hashable {
   /// Whether these fields of clients are trusted, because all clients are trusted proxies.
   let trustsClients: Bool
-  /// The scheme that clients use.
   var scheme = NormalizedURL.Scheme.http
 
   /// Removes these fields of a client, unless clients are trusted.

@@ -12,7 +12,6 @@ final class ConnectionCount: Sendable {
   /// Counts a connection that is about to be given to the library.
   func handOver(_ socket: Int32) { state.withLock { _ = $0.waiting.insert(socket) } }
 
-  /// Notes that a connection has begun.
   func begin(_ socket: Int32) {
     state.withLock { state in
       state.waiting.remove(socket)

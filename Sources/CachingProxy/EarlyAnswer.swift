@@ -30,7 +30,6 @@ struct EarlyAnswer {
     }
   }
 
-  /// Creates an answer without a body.
   init(told: UInt64?) { framing = .none(told: told) }
 
   /// Returns the head, with the fields of ``AnswerLines``: name, NUL, value, NUL, and so on.

@@ -8,7 +8,6 @@ struct UploadState {
 
   var pieces: [[UInt8]] = []
   var byteCount = 0
-  /// Whether the body is chunked.
   var isChunked = false
   /// The number of bytes that the client has not sent yet; `nil` if it is unknown.
   var missing: UInt64?
@@ -16,11 +15,8 @@ struct UploadState {
   var awaitsContinue = false
   /// Whether the exchange itself has to send that `100`.
   var sendsContinue = false
-  /// Whether some of the body has been received.
   var hasBegun = false
-  /// Whether the origin has asked for the body.
   var isWanted = false
-  /// Whether the whole body has been received.
   var isFinished = false
   /// Whether the body can never be received completely.
   var isFailed = false
@@ -75,7 +71,6 @@ extension Exchange: RequestBodySource {
     return count
   }
 
-  /// Records that the whole body has been received.
   func endUpload() -> Int? {
     let reader = state.withLock { state in
       state.upload.isFinished = true

@@ -53,12 +53,10 @@ final class Exchange: Sendable {
     var switched: SwitchedServer?
     /// The end of the tunnel that the connection became; set when it has ended.
     var relayed: Relay.Result?
-    /// Whether the connection became a tunnel.
     var isTunnel = false
     /// The request of a reverse proxy, and its URL at the origin.
     var reversed: (head: RequestHead, url: NormalizedURL)?
 
-    /// Whether the body of the request is being received.
     var isReceiving: Bool {
       switch phase {
       case .startingUpload, .uploading, .dropping: !upload.isFinished

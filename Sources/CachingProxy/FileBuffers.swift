@@ -32,7 +32,6 @@ final class FileBuffers: Sendable {
     return buffer.fill(descriptor, offset) ? buffer : nil
   }
 
-  /// A part of a file in memory.
   @safe
   final class Buffer: @unchecked Sendable {
     // Unchecked: the bytes are written before any other code has the object.

@@ -10,7 +10,6 @@ enum InterimAnswer {
   /// A `100` without fields.
   static let proceed = Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)
 
-  /// Returns the bytes of an interim answer, or `nil` if it is too long.
   static func bytes(of head: HTTPResponseHead, via: String) -> [UInt8]? {
     let phrase = head.status == 103 ? "Early Hints" : head.status == 102 ? "Processing" : "Interim"
     var bytes = Array("HTTP/1.1 \(head.status) \(phrase)\r\n".utf8)

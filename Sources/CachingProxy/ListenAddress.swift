@@ -6,7 +6,6 @@ package struct ListenAddress: Sendable, Hashable, CustomStringConvertible {
   /// The port; 0 lets the system choose a free one.
   package var port: UInt16
 
-  /// Creates an address.
   package init(host: String, port: UInt16) {
     self.host = host
     self.port = port

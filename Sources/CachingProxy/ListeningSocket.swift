@@ -7,7 +7,6 @@ enum ListeningSocket {
   /// The number of connections that may wait to be accepted; the system may allow fewer.
   static let backlog: Int32 = 1024
 
-  /// A listening socket.
   struct Bound {
     let descriptor: Int32
     /// The host as it was given, and the actual port of the socket.
@@ -16,9 +15,6 @@ enum ListeningSocket {
     let isLoopback: Bool
   }
 
-  /// Opens a listening socket.
-  ///
-  /// - Throws: ``ProxyError``.
   static func open(_ address: ListenAddress) throws(ProxyError) -> Bound {
     var hints = unsafe addrinfo()
     unsafe hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV
@@ -48,7 +44,6 @@ enum ListeningSocket {
     throw self.error(failure, address)
   }
 
-  /// Closes a socket that is not used.
   static func close(_ descriptor: Int32) {
     CLibrary.close(descriptor)
   }

@@ -7,7 +7,6 @@ struct NewClient: Sendable {
   /// The result of accept(2).
   enum Accepted {
     case client(NewClient)
-    /// No connection is waiting.
     case none
     /// The client left before it was accepted.
     case lost
@@ -19,7 +18,6 @@ struct NewClient: Sendable {
   /// The bytes of the client's socket address.
   let address: [UInt8]
 
-  /// Accepts a connection, if one is waiting.
   static func accept(_ listener: Int32) -> Accepted {
     var storage = sockaddr_storage()
     var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
@@ -62,11 +60,9 @@ struct NewClient: Sendable {
 
 /// A client that has not sent enough bytes to tell what it wants.
 struct WaitingClient {
-  /// What a client wants.
   enum Wish: Equatable {
     /// More bytes have to come.
     case wait
-    /// The client has left.
     case gone
     /// A request that is not `CONNECT`. None of its bytes has been read.
     case request
@@ -85,7 +81,6 @@ struct WaitingClient {
     self.deadline = deadline
   }
 
-  /// Looks at the bytes that have come.
   mutating func look() -> Wish {
     if head.isEmpty {
       let start = ConnectHead.start

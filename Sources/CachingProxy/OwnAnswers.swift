@@ -1,6 +1,5 @@
 import HTTPSemantics
 
-/// The answers that the proxy itself creates.
 enum OwnAnswers {
   /// The name of the cache in `Cache-Status`, unless another one is set.
   static let cacheName = "OfflineCache"
@@ -24,7 +23,6 @@ enum OwnAnswers {
     ]
   }
 
-  /// Returns the `Cache-Status` of an answer, with its detail.
   private static func status(_ detail: String, forward: CacheStatus.Forward? = nil) -> CacheStatus {
     var status = CacheStatus(cacheName: cacheName, forward: forward)
     status.detail = detail
@@ -54,7 +52,6 @@ enum OwnAnswers {
       cacheStatus: status("loop"))
   }
 
-  /// Returns the answer that replaces one whose head is too large.
   static func headTooLarge() -> ProxyAnswer {
     text(
       502, "502: the fields of the origin's answer are too large; send fewer or shorter ones.",

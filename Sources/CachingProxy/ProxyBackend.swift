@@ -22,14 +22,12 @@ struct ProxyAnswer: Sendable {
   var head: HTTPResponseHead
   var body: AnswerBody
   var source: AnswerSource
-  /// The `Cache-Status`, or `nil` if there is none.
   var cacheStatus: CacheStatus?
   /// The reason why it is not a plain hit, in a few words, for log and pages.
   var reason = ""
   /// The length of the content that a 304 or an answer to `HEAD` describes, or `nil` if it is not
   /// known.
   var representationLength: UInt64?
-  /// Whether the connection ends with this answer.
   var closesConnection = false
 
   /// Whether the origin still needs the body of the request. It does not if it has answered with an

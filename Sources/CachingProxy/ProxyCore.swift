@@ -63,7 +63,6 @@ final class ProxyCore: Sendable {
   /// The number of requests whose answers have not ended.
   var activeCount: Int { active.load(ordering: .acquiring) }
 
-  /// Counts a request that has begun.
   func begin() { active.add(1, ordering: .relaxed) }
 
   /// Opens tunnels; `nil` if there are none.
@@ -85,12 +84,10 @@ final class ProxyCore: Sendable {
     tunnelBegan()
   }
 
-  /// Notifies the observers of a tunnel that has begun.
   func tunnelBegan() {
     for observer in observers { callOut { observer.tunnelBegan() } }
   }
 
-  /// Notifies the observers of a host that is tunnelled for an hour.
   func leftAlone(_ host: String) {
     for observer in observers { callOut { observer.leftAlone(host) } }
   }
@@ -100,7 +97,6 @@ final class ProxyCore: Sendable {
     for observer in observers { callOut { observer.answered(record) } }
   }
 
-  /// Notifies the observers of a request that has ended.
   func finish(_ record: AnswerRecord) {
     for observer in observers { callOut { observer.answered(record) } }
     active.subtract(1, ordering: .releasing)
@@ -125,7 +121,6 @@ final class ExchangeRegistry: Sendable {
     }
   }
 
-  /// Removes an exchange that has ended.
   func remove(_ exchange: Exchange) {
     _ = state.withLock { $0.exchanges.removeValue(forKey: ObjectIdentifier(exchange)) }
   }

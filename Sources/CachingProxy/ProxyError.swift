@@ -1,6 +1,5 @@
 /// The reason why a proxy cannot start or write its log.
 package struct ProxyError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// The cause of an error.
   package enum Code: String, Sendable, Hashable {
     /// The address is in use by this or another program.
     case addressInUse
@@ -18,7 +17,6 @@ package struct ProxyError: Error, Sendable, Hashable, CustomStringConvertible {
     case system
   }
 
-  /// The cause.
   package let code: Code
 
   /// The address or path.
@@ -27,7 +25,6 @@ package struct ProxyError: Error, Sendable, Hashable, CustomStringConvertible {
   /// The text of the system; may be empty.
   package let detail: String
 
-  /// Creates an error.
   package init(_ code: Code, subject: String, detail: String = "") {
     self.code = code
     self.subject = subject

@@ -8,7 +8,6 @@ struct ProxyIdentity: Sendable, Hashable {
   /// The value of a `Via` field for a message that was received over HTTP/1.1.
   let via: String
 
-  /// Creates a unique name.
   init() {
     let number = UInt64.random(in: .min ... .max)
     self.init(pseudonym: "offlinecache-" + String(number, radix: 36))

@@ -79,6 +79,5 @@ package struct ProxyOptions: Sendable, Hashable {
 }
 
 extension ProxyOptions {
-  /// The scheme of the URLs under which clients reach the server.
   package var scheme: NormalizedURL.Scheme { certificate == nil ? .http : .https }
 }

@@ -17,7 +17,6 @@ package final class ProxyServer: Sendable {
   /// The number of descriptors that are left for the store, the origin's connections and the log.
   private static let reservedFiles: UInt64 = 256
 
-  /// The configuration of the server.
   package let options: ProxyOptions
 
   private let tunnels: (any TunnelTransport)?
@@ -66,7 +65,6 @@ package final class ProxyServer: Sendable {
   ///
   /// Raises the limit of open files of this process as far as possible.
   ///
-  /// - Throws: ``ProxyError``.
   /// - Precondition: The server was not started before.
   package func start() throws(ProxyError) -> ListenAddress {
     let files = OpenFiles.raiseLimit()

@@ -13,7 +13,6 @@ enum ResponseContent {
   case file(descriptor: Int32, offset: UInt64, length: UInt64)
   /// A 101, after which ``Exchange/switchProtocols(_:_:)`` is called.
   case tunnel
-  /// The pieces of an exchange.
   case stream(length: UInt64?, Exchange)
 }
 

@@ -20,7 +20,6 @@ struct RequestRefusal: Error, Hashable {
 /// makes it possible to smuggle requests inside others (RFC 9112, section 11.2). So every ambiguous
 /// head is refused, and nothing is repaired.
 struct RequestHead: Hashable {
-  /// The framing of the body.
   enum Framing: Hashable {
     /// There is neither `Content-Length` nor `Transfer-Encoding`.
     case none

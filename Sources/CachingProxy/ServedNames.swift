@@ -45,7 +45,6 @@ struct ServedNames: Sendable, Hashable {
       && (url.isLoopback || url.host == self.url(Array(address.description.utf8))?.host)
   }
 
-  /// The URL of the server.
   var base: String { "\(scheme.rawValue)://\(address)/" }
 
   private func url(_ authority: [UInt8]) -> NormalizedURL? {

@@ -52,7 +52,6 @@ final class ServerDaemon: @unchecked Sendable {
     unsafe self.server = server
   }
 
-  /// Takes over a connection.
   func add(_ client: NewClient) {
     // Counted here, because the thread that gets the connection may be busy.
     core.connections.handOver(client.descriptor)

@@ -8,19 +8,14 @@ package struct Argument: Sendable, Hashable, ExpressibleByStringLiteral, CustomS
   /// The bytes, without the terminating zero.
   package var bytes: [UInt8]
 
-  /// Creates an argument from its bytes.
   package init(bytes: [UInt8]) { self.bytes = bytes }
 
-  /// Creates an argument from text, as UTF-8.
   package init(_ string: String) { self.bytes = Array(string.utf8) }
 
-  /// Creates an argument from a literal, as UTF-8.
   package init(stringLiteral value: String) { self.init(value) }
 
-  /// The argument as text, or `nil` if the bytes are not valid UTF-8.
   package var text: String? { String(validating: bytes, as: UTF8.self) }
 
-  /// The argument in a form that is safe to show on a terminal.
   package var description: String { terminalSafe(bytes) }
 
   /// The argument with `...` in place of what may be a name and password, for messages about a wrong

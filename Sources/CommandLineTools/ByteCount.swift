@@ -1,9 +1,7 @@
 /// A number of bytes as text for people.
 package struct ByteCount: Sendable, Hashable, CustomStringConvertible {
-  /// The number of bytes.
   package var bytes: UInt64
 
-  /// Creates a count of bytes.
   package init(_ bytes: UInt64) { self.bytes = bytes }
 
   private static let units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"]

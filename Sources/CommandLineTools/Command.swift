@@ -8,26 +8,21 @@ package struct Command: Sendable {
     let line: String
     let effect: String
 
-    /// Creates an example from a command line and its effect.
     package init(_ line: String, _ effect: String) {
       self.line = line
       self.effect = effect
     }
   }
 
-  /// The name on the command line.
   package var name: String
   /// The summary, as one sentence without the full stop.
   package var summary: String
   /// More information, one string a paragraph.
   package var discussion: [String]
-  /// The positional parameters, in order.
   package var parameters: [any ParameterDeclaration]
-  /// The options.
   package var options: [any OptionDeclaration]
   /// The subcommands. A command with subcommands has no positional parameters of its own.
   package var subcommands: [Command]
-  /// Command lines that show typical uses.
   package var examples: [Example]
   /// The exit statuses and their meaning. Those of the tool itself hold for every subcommand.
   package var exitStatuses: [(ExitStatus, String)]
@@ -37,7 +32,6 @@ package struct Command: Sendable {
   /// the help does not list them.
   package var usesGlobalOptions: Bool
 
-  /// Declares a command.
   package init(
     _ name: String, summary: String, discussion: [String] = [],
     parameters: [any ParameterDeclaration] = [], options: [any OptionDeclaration] = [],
@@ -62,16 +56,13 @@ package struct Command: Sendable {
       "'\(name)' has two parameters of variable length: which takes an argument is undecided")
   }
 
-  /// The options that every command understands.
   static let builtIn: [OptionSpecification] = [
     Flag("help", short: "h", help: "Show this help").specification,
     Flag("version", help: "Show the version").specification,
   ]
 }
 
-/// The result of parsing a command line.
 package enum Outcome: Sendable {
-  /// A command is to be run.
   case run(Invocation)
   /// Help was requested; the page is ready to be printed.
   case help(String)

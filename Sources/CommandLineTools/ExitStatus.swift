@@ -6,7 +6,6 @@ package struct ExitStatus: Sendable, Hashable, RawRepresentable {
   /// The status, 0 to 255.
   package let rawValue: UInt8
 
-  /// Creates a status from its number.
   package init(rawValue: UInt8) { self.rawValue = rawValue }
 
   /// Everything was done.
@@ -38,16 +37,12 @@ package struct ExitStatus: Sendable, Hashable, RawRepresentable {
 /// The statuses of a tool whose command throws, for tools with other conventions than
 /// ``ExitStatus``.
 package struct FailureStatuses: Sendable, Hashable {
-  /// The command line is wrong.
   package var usage: ExitStatus
-  /// The work failed.
   package var failure: ExitStatus
-  /// The reader of the output has ended.
   package var outputClosed: ExitStatus
   /// A signal ended the work; `nil` stands for 128 plus the number of the signal.
   package var interrupted: ExitStatus?
 
-  /// The statuses of fsck(8).
   package static let fsck = FailureStatuses(
     usage: .wrongUsage, failure: .operationalError, outputClosed: .operationalError,
     interrupted: .cancelled)

@@ -2,7 +2,6 @@
 struct HelpPage {
   /// The command and those above it, the tool first.
   let path: [Command]
-  /// The columns of the terminal.
   let width: Int
 
   /// Creates a page. Lines are wrapped at `width`, but at least at 40 and at most at 100 columns.
@@ -90,7 +89,6 @@ struct HelpPage {
     return short + option.spelling + (option.placeholder.map { " \($0)" } ?? "")
   }
 
-  /// Returns the help of an option, with its default.
   private func explanation(_ option: OptionSpecification) -> String {
     var notes: [String] = []
     if option.repeats, option.read != nil { notes.append("may be repeated") }

@@ -4,10 +4,8 @@ import Synchronization
 
 /// The error of work that a signal ended early.
 package struct Interrupted: Error, Hashable {
-  /// The signal.
   package var signal: Int32
 
-  /// Creates the error.
   package init(signal: Int32) { self.signal = signal }
 }
 
@@ -20,7 +18,6 @@ package struct Interrupted: Error, Hashable {
 /// after some seconds, or before a second signal, is ended by force, which a store survives like a
 /// crash.
 package enum Interruption {
-  /// The signals that end a tool.
   private static let signals = [SIGINT, SIGTERM, SIGHUP, SIGQUIT]
 
   private struct State {
@@ -62,12 +59,8 @@ package enum Interruption {
     }
   }
 
-  /// The signal that requested the end, or `nil`.
   package static var requested: Int32? { state.withLock { $0.signal } }
 
-  /// Throws if the end was requested.
-  ///
-  /// - Throws: ``Interrupted``.
   package static func check() throws(Interrupted) {
     if let signal = requested { throw Interrupted(signal: signal) }
   }

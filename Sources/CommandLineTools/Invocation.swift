@@ -9,16 +9,13 @@ package struct Invocation: Sendable {
   package let path: [String]
   /// The values by the long name of the option. A flag has one element for each time it was given.
   let options: [String: [any Sendable]]
-  /// The values by the name of the parameter.
   let parameters: [String: [any Sendable]]
 
   /// The chosen subcommand, or the tool if it has no subcommands.
   package var command: String { path[path.count - 1] }
 
-  /// Returns whether a flag was given.
   package subscript(flag: Flag) -> Bool { count(of: flag) > 0 }
 
-  /// Returns how often a flag was given.
   package func count(of flag: Flag) -> Int { options[flag.specification.long]?.count ?? 0 }
 
   /// Returns the value of an option: the last one given, or its default, or `nil`.
@@ -36,12 +33,10 @@ package struct Invocation: Sendable {
     return value
   }
 
-  /// Returns every value of an option, in the order given.
   package func all<Value>(_ option: Option<Value>) -> [Value] {
     typed(options[option.specification.long] ?? [])
   }
 
-  /// Returns the arguments of a parameter, in the order given.
   package subscript<Value>(parameter: Parameter<Value>) -> [Value] {
     typed(parameters[parameter.specification.name] ?? [])
   }
@@ -72,7 +67,6 @@ package struct Invocation: Sendable {
     throw usageError("\(list) exclude each other", remedy: remedy)
   }
 
-  /// Casts values to their type.
   private func typed<Value>(_ values: [any Sendable]) -> [Value] {
     values.map { value in
       guard let value = value as? Value else {

@@ -20,10 +20,8 @@ package struct OptionSpecification: Sendable {
   let defaultText: String?
   /// Whether all values are kept, and not only the last one.
   let repeats: Bool
-  /// The function that reads the value, or `nil` for a flag.
   let read: (@Sendable (Argument) throws(InvalidValue) -> any Sendable)?
 
-  /// The heading of options without a group.
   package static let defaultGroup = "Options"
 
   /// The long name as it is typed.
@@ -34,16 +32,8 @@ package struct OptionSpecification: Sendable {
 ///
 /// A flag may be given several times; see ``Invocation/count(of:)``.
 package struct Flag: OptionDeclaration {
-  /// The parts that parsing and help need.
   package let specification: OptionSpecification
 
-  /// Declares a flag.
-  ///
-  /// - Parameters:
-  ///   - long: The name, without the dashes.
-  ///   - short: The one-letter name.
-  ///   - group: The heading in the help.
-  ///   - help: The effect of the flag, as one sentence without the full stop.
   package init(
     _ long: String, short: Character? = nil, group: String = OptionSpecification.defaultGroup,
     help: String
@@ -60,9 +50,7 @@ package struct Flag: OptionDeclaration {
 /// If it is given more than once, the last value is used, so that an alias can be overridden. With
 /// `repeats` all values are kept.
 package struct Option<Value: Sendable>: OptionDeclaration {
-  /// The parts that parsing and help need.
   package let specification: OptionSpecification
-  /// The value if the option is not given.
   let defaultValue: Value?
 
   /// Declares an option.
@@ -93,18 +81,13 @@ package struct Option<Value: Sendable>: OptionDeclaration {
 
 /// The number of arguments that a positional parameter takes.
 package enum Arity: Sendable, Hashable {
-  /// Exactly one.
   case one
   /// None or one.
   case optional
-  /// Any number.
   case any
-  /// One or more.
   case oneOrMore
 
-  /// The smallest number of arguments.
   var minimum: Int { self == .one || self == .oneOrMore ? 1 : 0 }
-  /// The largest number of arguments.
   var maximum: Int { self == .one || self == .optional ? 1 : Int.max }
 }
 
@@ -118,11 +101,9 @@ package protocol ParameterDeclaration: Sendable {
 package struct ParameterSpecification: Sendable {
   /// The name in the help. It identifies the parameter within its command.
   let name: String
-  /// The number of arguments.
   let arity: Arity
   /// The meaning, as one sentence.
   let help: String
-  /// The function that reads one argument.
   let read: @Sendable (Argument) throws(InvalidValue) -> any Sendable
 
   /// The parameter in a usage line: `<url>...`.
@@ -138,16 +119,8 @@ package struct ParameterSpecification: Sendable {
 
 /// The declaration of positional arguments, such as the `<key>` of `get <key>`.
 package struct Parameter<Value: Sendable>: ParameterDeclaration {
-  /// The parts that parsing and help need.
   package let specification: ParameterSpecification
 
-  /// Declares a positional parameter.
-  ///
-  /// - Parameters:
-  ///   - name: The name in the help, without the angle brackets.
-  ///   - kind: The kind of each argument.
-  ///   - arity: The number of arguments.
-  ///   - help: The meaning, as one sentence without the full stop.
   package init(_ name: String, _ kind: ValueKind<Value>, _ arity: Arity = .one, help: String) {
     let parse = kind.parse
     specification = ParameterSpecification(

@@ -1,14 +1,12 @@
 import CLibrary
 internal import CacheSystem
 
-/// The error of output that could not be written.
 package struct OutputError: Error, Hashable, CustomStringConvertible {
   /// The target of the output: a path, or `standard output`.
   package var path: String
   /// The reason, a number of errno(3).
   package var errno: Int32
 
-  /// Creates an error.
   package init(path: String, errno: Int32) {
     self.path = path
     self.errno = errno
@@ -40,18 +38,12 @@ package struct OutputError: Error, Hashable, CustomStringConvertible {
 package final class Output {
   /// The descriptor. It is not closed by this class.
   package let descriptor: Int32
-  /// Whether the descriptor is a terminal.
   package let isTerminal: Bool
   private let name: String
   private let capacity: Int
   private var buffer: [UInt8] = []
 
   /// Creates a writer on a descriptor that the caller closes.
-  ///
-  /// - Parameters:
-  ///   - descriptor: The descriptor.
-  ///   - name: The name in messages.
-  ///   - capacity: The size of the buffer, in bytes.
   package init(descriptor: Int32, name: String, capacity: Int = 1 << 16) {
     self.descriptor = descriptor
     self.name = name
@@ -59,7 +51,6 @@ package final class Output {
     isTerminal = Terminal.isTerminal(descriptor)
   }
 
-  /// Returns a writer on standard output.
   package static func standard() -> Output { Output(descriptor: 1, name: "standard output") }
 
   /// Writes bytes.
@@ -74,7 +65,6 @@ package final class Output {
     }
   }
 
-  /// Writes text as UTF-8.
   package func write(_ text: String) throws(OutputError) { try write(Array(text.utf8)) }
 
   /// Writes text and a line feed. On a terminal the line is written at once.
@@ -83,14 +73,12 @@ package final class Output {
     if isTerminal { try flush() }
   }
 
-  /// Writes lines to standard output.
   package static func printLines(_ lines: [String]) throws(OutputError) {
     let output = standard()
     for line in lines { try output.writeLine(line) }
     try output.flush()
   }
 
-  /// Writes the contents of the buffer.
   package func flush() throws(OutputError) {
     let waiting = buffer
     buffer.removeAll(keepingCapacity: true)

@@ -1,6 +1,5 @@
 /// Converts arguments to an ``Invocation``, one argument at a time.
 struct Parser {
-  /// The request that the arguments make.
   enum Request { case run, help, version }
 
   /// The commands chosen so far, the tool first.
@@ -8,7 +7,6 @@ struct Parser {
   private var options: [String: [any Sendable]] = [:]
   private var positionals: [Argument] = []
 
-  /// Creates a parser for a tool.
   init(root: Command) { path = [root] }
 
   private var current: Command { path[path.count - 1] }
@@ -137,7 +135,6 @@ struct Parser {
     }
   }
 
-  /// Reads and stores the value of an option.
   private mutating func store(
     _ value: Argument, for option: OptionSpecification
   ) throws(UsageError) {
@@ -206,7 +203,6 @@ extension Parser {
     return bound
   }
 
-  /// Reads one positional argument.
   private func read(
     _ argument: Argument, as parameter: ParameterSpecification
   ) throws(UsageError) -> any Sendable {

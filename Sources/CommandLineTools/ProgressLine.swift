@@ -1,13 +1,10 @@
 internal import CacheSystem
 import Synchronization
 
-/// The progress of some work.
 package struct Progress: Sendable, Hashable {
-  /// Items that are done.
   package var done: Int
   /// All items, or `nil` if their number is not known.
   package var total: Int?
-  /// Bytes moved so far.
   package var bytes: UInt64
   /// The part of `bytes` that existed before the work began. It counts for the share, but not for
   /// the rate.
@@ -15,10 +12,8 @@ package struct Progress: Sendable, Hashable {
   /// All bytes, or `nil` if their number is not known. If it is above 0, it gives the share instead
   /// of the items; 0 means that no bytes are moved.
   package var totalBytes: UInt64?
-  /// Seconds since the work began.
   package var seconds: Double
 
-  /// Creates a snapshot.
   package init(
     done: Int, total: Int?, bytes: UInt64, bytesBefore: UInt64 = 0, totalBytes: UInt64? = nil,
     seconds: Double
@@ -59,7 +54,6 @@ package struct Progress: Sendable, Hashable {
       : ByteCount(UInt64(Double(bytes - bytesBefore) / seconds)).description + "/s"
   }
 
-  /// The share that is done, 0 to 1.
   private var share: Double? {
     if let totalBytes, totalBytes > 0 { return min(1, Double(bytes) / Double(totalBytes)) }
     return total.map { $0 > 0 ? min(1, max(0, Double(done) / Double($0))) : 1 }
@@ -89,7 +83,6 @@ func clockTime(_ seconds: Double) -> String {
     ? "\(hours):\(pad("\(minutes)", to: 2, with: "0")):\(tail)" : "\(minutes):\(tail)"
 }
 
-/// Pads text on the left.
 private func pad(_ text: String, to width: Int, with character: Character = " ") -> String {
   String(repeating: character, count: max(0, width - text.count)) + text
 }
@@ -168,7 +161,6 @@ package final class ProgressLine: Sendable {
     }
   }
 
-  /// Erases the line.
   package func finish() { state.withLock { erase(&$0) } }
 
   private var seconds: Double {

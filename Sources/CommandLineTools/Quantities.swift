@@ -70,7 +70,6 @@ func parseSize(_ argument: Argument) -> UInt64? {
   return number.times(unit)
 }
 
-/// Returns the number of bytes of a unit, or `nil` for an unknown unit.
 private func sizeUnit(_ text: ArraySlice<UInt8>) -> UInt64? {
   let unit = String(decoding: text, as: UTF8.self).lowercased()
   if unit.isEmpty || unit == "b" { return 1 }
@@ -85,7 +84,6 @@ private func sizeUnit(_ text: ArraySlice<UInt8>) -> UInt64? {
   return (0..<power).reduce(1) { product, _ in product * base }
 }
 
-/// Returns a duration, or `nil` if the argument is not one or is too long.
 func parseDuration(_ argument: Argument) -> Duration? {
   if argument.bytes == [UInt8(ascii: "0")] { return .zero }
   let units: [String: UInt64] = [

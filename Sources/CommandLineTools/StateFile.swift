@@ -10,7 +10,6 @@ package struct StateFile: Sendable {
     /// Whether others may have read a secret.
     package var isExposed = false
 
-    /// Creates a problem.
     package init(text: String) { self.text = text }
   }
 
@@ -42,7 +41,6 @@ package struct StateFile: Sendable {
     self.newName = newName
   }
 
-  /// The path, for messages.
   package var path: String { "\(folder)/\(name.text)" }
 
   /// Reads the id of a store, which is part of the names of state files.

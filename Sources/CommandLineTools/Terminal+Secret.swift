@@ -10,7 +10,6 @@ extension Terminal {
   ///
   /// - Returns: The line without its end, or `nil` if the process has no terminal or Ctrl-D was
   ///   typed.
-  /// - Throws: ``Interrupted``.
   package static func readSecret(_ prompt: String) throws(Interrupted) -> Argument? {
     let descriptor = unsafe open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
     guard descriptor >= 0 else { return nil }
@@ -62,13 +61,10 @@ extension Terminal {
 
 /// The line editor of a terminal that shows nothing.
 struct SecretLine {
-  /// The result of a key.
   enum Event { case more, end, nothing, interrupt }
 
-  /// The line so far.
   private(set) var bytes: [UInt8] = []
 
-  /// Processes the byte of a key.
   mutating func take(_ byte: UInt8) -> Event {
     switch byte {
     case 0x0A, 0x0D: return .end

@@ -1,8 +1,6 @@
 import CLibrary
 
-/// Properties of the terminal behind a descriptor.
 package enum Terminal {
-  /// Returns whether a descriptor is a terminal; isatty(3).
   package static func isTerminal(_ descriptor: Int32) -> Bool { isatty(descriptor) == 1 }
 
   /// Returns the columns of the terminal behind a descriptor.

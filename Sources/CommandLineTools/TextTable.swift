@@ -1,6 +1,4 @@
-/// A table with aligned columns.
 package struct TextTable: Sendable {
-  /// The side of the column on which a cell is.
   package enum Alignment: Sendable, Hashable { case left, right }
 
   private let alignments: [Alignment]

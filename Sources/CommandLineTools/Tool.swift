@@ -50,7 +50,6 @@ package enum Tool {
     }
   }
 
-  /// Prints an error and returns the exit status.
   private static func report(
     _ error: any Error, of tool: String, _ statuses: FailureStatuses
   ) -> ExitStatus {

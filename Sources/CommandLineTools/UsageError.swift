@@ -2,9 +2,7 @@
 package struct UsageError: Error, Hashable, CustomStringConvertible {
   /// The command with the mistake, with the name of the tool: `offlinecache fetch`.
   package var command: String
-  /// The problem.
   package var problem: String
-  /// The advice.
   package var remedy: String
 
   /// The error in one line: `tool: what is wrong; what to do`.

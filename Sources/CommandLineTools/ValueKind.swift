@@ -1,4 +1,3 @@
-/// The error for a value that is not of its kind, with the values that are accepted.
 package struct InvalidValue: Error, Hashable {
   /// The accepted values, worded to follow "give": `a whole number from 1 to 64`; or, with a
   /// ``problem``, the advice.
@@ -7,7 +6,6 @@ package struct InvalidValue: Error, Hashable {
   /// The problem with the value, which it names, or `nil` if the value is just not accepted.
   package var problem: String?
 
-  /// Creates the error from what is accepted.
   package init(expected: String) { self.expected = expected }
 
   /// Creates the error from a problem and an advice: `a:b: it has no host`, `write one`.
@@ -21,7 +19,6 @@ package struct InvalidValue: Error, Hashable {
     problem ?? "'\(value.withoutCredentials)' is no value for \(place)"
   }
 
-  /// The advice.
   var remedy: String { problem == nil ? "give \(expected)" : expected }
 }
 
@@ -31,10 +28,8 @@ package struct ValueKind<Value: Sendable>: Sendable {
   package let placeholder: String
   /// The function that writes a value as it is typed; the help shows defaults with it.
   let describe: @Sendable (Value) -> String
-  /// The function that reads a value from the bytes of an argument.
   let parse: @Sendable (Argument) throws(InvalidValue) -> Value
 
-  /// Creates a kind of value from its reader and its writer.
   package init(
     _ placeholder: String,
     describe: @escaping @Sendable (Value) -> String = { "\($0)" },
@@ -67,7 +62,6 @@ package struct ValueKind<Value: Sendable>: Sendable {
   /// of other kinds.
   package func value(of argument: Argument) -> Value? { try? parse(argument) }
 
-  /// Returns the same kind under another placeholder.
   package func named(_ placeholder: String) -> ValueKind {
     ValueKind(placeholder, describe: describe, parse: parse)
   }
@@ -91,10 +85,8 @@ extension ValueKind where Value == Argument {
 }
 
 extension ValueKind where Value == String {
-  /// Text in UTF-8.
   package static var text: ValueKind { ValueKind("TEXT", expected: "text in UTF-8") { $0 } }
 
-  /// One of a list of words.
   package static func choice(_ words: [String]) -> ValueKind {
     ValueKind(words.joined(separator: "|")) { argument throws(InvalidValue) in
       guard let text = argument.text, words.contains(text) else {

@@ -63,7 +63,6 @@ package struct ContentDecoder: ~Copyable, Sendable {
   /// Whether the bytes are returned unchanged.
   package var isIdentity: Bool { stages.isEmpty }
 
-  /// Adds coded bytes.
   package mutating func append(_ coded: [UInt8]) {
     guard failure == nil else { return }
     guard !stages.isEmpty else {

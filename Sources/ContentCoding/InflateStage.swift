@@ -6,9 +6,7 @@ struct InflateStage: Sendable {
   let coding: Coding
 
   private enum Phase {
-    /// Before the first byte.
     case start
-    /// Within a member.
     case member
     /// After a complete member; for gzip, another one may follow.
     case between

@@ -13,7 +13,6 @@ final class Inflater: @unchecked Sendable {
     case raw = -15
   }
 
-  /// The result of a step.
   enum State {
     case goesOn
     case needsInput

@@ -6,7 +6,6 @@ import HTTPSemantics
 /// size, so that it treats `0x5` as the end of a body. Here lines must end with CR LF, and a size
 /// must be hex digits, optionally with white space and extensions.
 struct ChunkedBody {
-  /// An error in the chunks.
   struct Violation: Error, Equatable {
     let text: String
   }

@@ -14,13 +14,11 @@ struct HeadParser {
   enum Event: Equatable {
     /// More lines are needed.
     case none
-    /// The head of an interim response is complete.
     case interim(HTTPResponseHead)
     /// The head of the final response is complete; a body may follow.
     case head(HTTPResponseHead, version: String)
     /// The server violates the syntax of HTTP.
     case violation(String)
-    /// A limit is exceeded.
     case tooLarge(String)
   }
 

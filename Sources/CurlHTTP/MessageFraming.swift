@@ -5,14 +5,11 @@ import HTTPSemantics
 /// With two ways, one recipient may read as body what another reads as the next response. Every
 /// head that libcurl would frame differently is a violation.
 struct MessageFraming {
-  /// An error in the framing.
   struct Violation: Error, Equatable {
     let text: String
   }
 
-  /// The version of HTTP.
   let version: String
-  /// The status.
   let status: Int
 
   /// Whether more heads follow (RFC 9110, section 15.2).

@@ -20,7 +20,6 @@ final class OriginQueues {
   private var queues: [NormalizedURL.Origin: Queue] = [:]
   /// The origins for which a waiting transfer may be allowed to run now.
   private var changed: Set<NormalizedURL.Origin> = []
-  /// The number of waiting transfers.
   private(set) var waitingCount = 0
 
   init(limit: Int) { self.limit = max(0, limit) }
@@ -113,7 +112,6 @@ final class OriginQueues {
     return (expired, next)
   }
 
-  /// Removes and returns all waiting transfers.
   func removeAll() -> [Transfer] {
     defer { (queues, waitingCount) = ([:], 0) }
     return queues.values.flatMap(\.waiting)

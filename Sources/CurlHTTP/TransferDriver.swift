@@ -18,7 +18,6 @@ final class TransferDriver {
   private let setup: NetworkSetup
   private let load: TransferLoad
   private let sockets: IdleSockets
-  /// The cookies, or `nil` if none are kept.
   private let cookies: CookieJar?
   private var running: [ObjectIdentifier: RunningTransfer] = [:]
   private var transferOfHandle: [UInt: ObjectIdentifier] = [:]
@@ -162,7 +161,6 @@ final class TransferDriver {
     return true
   }
 
-  /// Ends a running transfer with an error.
   private func end(_ ended: RunningTransfer, _ code: TransportError.Code, _ detail: String = "") {
     if code == .timeout { distrustConnection(of: ended) }
     remove(ObjectIdentifier(ended.transfer))
@@ -203,7 +201,6 @@ extension TransferDriver {
     }
   }
 
-  /// Ends the transfers that have exceeded a timeout.
   private func checkTimeouts() {
     let now = ContinuousClock.now
     if let nextTimeoutCheck, nextTimeoutCheck > now { return }

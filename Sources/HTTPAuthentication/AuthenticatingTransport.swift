@@ -19,7 +19,6 @@ package struct AuthenticatingTransport: HTTPTransport {
   private let transport: any HTTPTransport
   private let session: CredentialSession
 
-  /// Creates a transport on top of another one.
   package init(transport: any HTTPTransport, session: CredentialSession) {
     self.transport = transport
     self.session = session

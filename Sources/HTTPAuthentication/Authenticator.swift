@@ -144,7 +144,6 @@ package struct Authenticator: Sendable {
     }
   }
 
-  /// Asks the provider for each scheme.
   private func provided(
     for challenges: [AuthenticationChallenge], in space: CredentialSession.Space,
     _ head: HTTPResponseHead
@@ -253,7 +252,6 @@ package struct Login {
     origin = NormalizedURL.Origin(url)
   }
 
-  /// Returns the credential for a URL, or `nil`.
   package func credential(for url: NormalizedURL, _ session: CredentialSession) -> Credential? {
     if let credential, origin == NormalizedURL.Origin(url) { return credential }
     return session.credential(for: url)

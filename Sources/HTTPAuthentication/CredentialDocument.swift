@@ -5,7 +5,6 @@ import HTTPSemantics
 struct CredentialDocument: Equatable {
   /// The longest file that is written or read, in bytes.
   static let maximumBytes = 4 << 20
-  /// The limit of credentials.
   static let maximumCount = 4096
   private static let format: UInt64 = 1
 
@@ -16,7 +15,6 @@ struct CredentialDocument: Equatable {
 
   private var entries: [Entry] = []
 
-  /// Creates an empty document.
   init() {}
 
   /// The credential for a space.

@@ -8,7 +8,6 @@ struct CredentialFile: Sendable {
   let path: String
   let files: any FileSystem
 
-  /// The names in the folder.
   private struct Names {
     let file: PathName
     /// The next file, before it gets the name.

@@ -8,7 +8,6 @@ package final class CredentialSession: Sendable {
     let origin: NormalizedURL.Origin
     let realm: String
 
-    /// Creates a protection space.
     package init(origin: NormalizedURL.Origin, realm: String) {
       self.origin = origin
       self.realm = realm
@@ -91,7 +90,6 @@ package final class CredentialSession: Sendable {
     }
   }
 
-  /// Returns the credential that is kept for a protection space.
   func credential(in space: Space) -> Credential? {
     state.withLock { state in state.kept.first { $0.space == space }?.credential }
   }
@@ -139,7 +137,6 @@ package final class CredentialSession: Sendable {
     }
   }
 
-  /// Records that a server has accepted a credential.
   func noteAccepted(_ credential: Credential, at url: NormalizedURL) {
     let origin = NormalizedURL.Origin(url)
     state.withLock { state in
@@ -238,7 +235,6 @@ extension CredentialSession {
     }
   }
 
-  /// Releases a credential that was retained.
   package func release(_ credential: Credential, isOwn: Bool = false) {
     state.withLock { state in
       if isOwn { state.inUse[credential.name]?.owners -= 1 }
@@ -246,7 +242,6 @@ extension CredentialSession {
     }
   }
 
-  /// Returns the credential in use with a name.
   package func credential(named name: String) -> Credential? {
     state.withLock { $0.inUse[name]?.credential }
   }
@@ -291,7 +286,6 @@ extension CredentialSession {
     return wanted.contains(.basic) && !wanted.contains(.digest)
   }
 
-  /// Records how a credential is sent to an origin.
   func setWay(_ way: Way, for credential: Credential, to url: NormalizedURL) {
     let key = WayKey(origin: NormalizedURL.Origin(url), name: credential.name)
     state.withLock { state in

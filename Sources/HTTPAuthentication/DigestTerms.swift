@@ -4,7 +4,6 @@ import MessageDigests
 
 /// The parameters of a Digest challenge (RFC 7616, section 3.3).
 struct DigestTerms: Sendable, Hashable {
-  /// The supported hash functions.
   enum Function: String, Sendable {
     case md5 = "MD5"
     case sha256 = "SHA-256"

@@ -175,7 +175,6 @@
       return query
     }
 
-    /// Returns the attributes that depend on the credential.
     private func attributes(of credential: Credential) -> Query {
       let (account, secret) =
         switch credential.secret {

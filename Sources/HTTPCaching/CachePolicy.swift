@@ -22,6 +22,5 @@ public enum CachePolicy: String, Sendable, Hashable, CaseIterable {
   /// (`CacheRules.SetCookie`).
   case offline
 
-  /// Whether the network may be used.
   package var allowsNetwork: Bool { self != .storedOnly && self != .offline }
 }

@@ -3,9 +3,7 @@ package import HTTPSemantics
 
 /// The way to handle a request.
 package enum Decision: Sendable {
-  /// Serve the request from the store.
   case serve(Serving)
-  /// Forward the request to the origin.
   case forward(Forwarding)
   /// Refuse the request, for this reason: the network must not be used, and the store has no
   /// response.
@@ -14,7 +12,6 @@ package enum Decision: Sendable {
 
 /// A response from the store: a head, and slices of stored bodies.
 package struct Serving: Sendable {
-  /// The stored response.
   package let variant: StoredVariant
   /// The head to send: with `Age`, and without the fields of a connection.
   package internal(set) var head: HTTPResponseHead
@@ -24,16 +21,13 @@ package struct Serving: Sendable {
   package let ttl: Int64
   /// The request for validating the response in the background (RFC 5861, section 3).
   package var revalidation: Forwarding? = nil
-  /// Whether it is from the history.
   package var isHistory: Bool { variant.isHistory }
   /// Whether other requests may be answered with the response, too; false if the origin's 304 was
   /// valid for one caller only.
   package var isForAll = true
 }
 
-/// A part of a stored body.
 package struct BodySlice: Sendable {
-  /// The body.
   package let body: StoredBody
   /// The offsets of the bytes in the body.
   package let range: Range<UInt64>
@@ -41,13 +35,11 @@ package struct BodySlice: Sendable {
 
 /// The data for a request to the origin and for the evaluation of its response.
 package struct Forwarding: Sendable {
-  /// The caller's request.
   package let original: HTTPRequest
   /// The request to send: the caller's, possibly with conditions.
   package var request: HTTPRequest
   /// The reason why the store does not serve the request.
   package let reason: ForwardReason
-  /// The key.
   package let key: ByteString
   /// The stored responses that a 304 can confirm.
   var validating: [StoredVariant]
@@ -84,7 +76,6 @@ package enum Receipt: Sendable {
   case again(Forwarding)
 }
 
-/// Whether a response is stored.
 package enum Storing: Sendable {
   /// It is not stored, for this reason.
   case no(NotStoredReason)

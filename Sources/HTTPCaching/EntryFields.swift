@@ -86,7 +86,6 @@ enum EntryFields {
       rules: rules)
   }
 
-  /// Returns the URL of the request in the metadata of a response.
   static func url(of metadata: EntryMetadata) -> NormalizedURL? {
     metadata.userInfo.first { $0.name == urlName }.flatMap {
       try? NormalizedURL($0.value.description)

@@ -12,7 +12,6 @@ import MessageDigests
 /// The file is read or created when the first value is concealed. If it cannot be used, a random
 /// key is used until the process ends.
 public final class FingerprintKey: Sendable {
-  /// The number of bytes of a key.
   package static let byteCount = 32
 
   /// The key that is used if a file cannot be used.

@@ -9,7 +9,6 @@ import CacheSystem
 /// it becomes the old one, and the previous old one is discarded. So all operations are O(1), and
 /// responses that were not used for some time are removed.
 final class HotResponses: Sendable {
-  /// All stored responses of one key.
   struct Item: Sendable {
     let outline: [VariantOutline]
     var variants: [StoredVariant]

@@ -14,7 +14,6 @@ package struct KeptResponse: Sendable {
   /// Additional user info; names that begin with `http-` are left out.
   package var userInfo: [Field]
 
-  /// Creates a response.
   package init(
     request: HTTPRequest, head: HTTPResponseHead, times: ResponseTimes, expires: Timestamp? = nil,
     userInfo: [Field] = []

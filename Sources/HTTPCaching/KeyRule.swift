@@ -39,7 +39,6 @@ public struct KeyRule: Sendable {
     ByteString("\(Self.headPrefix)\(text(request))")
   }
 
-  /// The prefix of such a key.
   static let headPrefix = "HEAD "
 
   private static func without(_ names: Set<String>, _ url: String) -> String {

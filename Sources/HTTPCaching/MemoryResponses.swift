@@ -29,13 +29,11 @@ package final class MemoryResponses: Sendable {
   /// The memory in use in bytes, roughly.
   var bytes: Int { state.withLock { $0.bytes } }
 
-  /// Returns the responses of a key.
   func find(_ key: ByteString) -> [StoredVariant] {
     guard isUsed.load(ordering: .acquiring) else { return [] }
     return state.withLock { $0.variants[key] ?? [] }
   }
 
-  /// Returns whether a response is kept here.
   package func contains(_ info: EntryInfo) -> Bool {
     find(info.key).contains { $0.info.variant == info.variant && $0.info.created == info.created }
   }

@@ -46,7 +46,6 @@ struct Representation {
     }
   }
 
-  /// The complete length, if it is known.
   var completeLength: UInt64? {
     parts.isEmpty
       ? base.length : parts.lazy.compactMap(\.response.contentRange?.completeLength).first

@@ -6,7 +6,6 @@ package import HTTPSemantics
 struct FoundVariants {
   /// The responses that the request selects (RFC 9111, section 4.1), the newest first.
   var matching: [StoredVariant] = []
-  /// The other responses.
   var others: [StoredVariant] = []
   /// The responses of the history that the request selects, the newest first.
   var history: [StoredVariant] = []
@@ -95,7 +94,6 @@ extension ResponseCache {
     return variants
   }
 
-  /// Returns whether a request selects a stored response.
   func isSelected(_ selection: Selection, by request: HTTPRequest) -> Bool {
     for name in implicitlySelecting(request)
     where !selection.fields.contains(where: { $0.name == name }) { return false }

@@ -136,6 +136,5 @@ extension ResponseCache {
     return accepted
   }
 
-  /// The number of the variant for the history of a variant.
   static func historyVariant(_ variant: UInt64) -> UInt64 { variant ^ 0x7365_656E_7365_656E }
 }

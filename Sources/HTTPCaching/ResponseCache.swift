@@ -9,9 +9,7 @@ package import HTTPSemantics
 /// from many threads. Its functions block as long as the store does: a few microseconds if the data
 /// is in memory or in the system's cache.
 package final class ResponseCache: Sendable {
-  /// The store.
   package let store: Store
-  /// The rules.
   package let rules: CacheRules
   let keyRule: KeyRule
   let hot: HotResponses
@@ -51,7 +49,6 @@ package final class ResponseCache: Sendable {
     self.mayReturnStored = mayReturnStored
   }
 
-  /// Returns the key of a request in the store.
   package func key(of request: HTTPRequest) -> ByteString {
     keyRule.key(of: request)
   }

@@ -8,7 +8,6 @@ package struct ResponseTimes: Sendable, Hashable {
   /// The time at which the head was received.
   package var response: Timestamp
 
-  /// Creates a pair of times.
   package init(request: Timestamp, response: Timestamp) {
     self.request = request
     self.response = response

@@ -14,9 +14,7 @@ package enum StoredBody: Sendable {
 ///
 /// It is a class because a hit passes it through many values, and it contains many references.
 package final class StoredVariant: Sendable {
-  /// The entry in the store.
   package let info: EntryInfo
-  /// The response, for the rules.
   package let response: StoredResponse
   /// The body; `nil` if it has not been opened.
   package let body: StoredBody?
@@ -76,7 +74,6 @@ package final class StoredVariant: Sendable {
     return with(.bytes(bytes, .memory))
   }
 
-  /// Returns whether it is the same entry.
   func isSame(as other: StoredVariant) -> Bool {
     info.variant == other.info.variant && info.digest == other.info.digest
       && info.created == other.info.created

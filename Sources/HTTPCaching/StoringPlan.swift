@@ -4,11 +4,9 @@ package import HTTPSemantics
 
 /// The key and the metadata for storing a response.
 package struct StoringPlan: Sendable {
-  /// The key.
   package let key: ByteString
   /// The number that distinguishes the stored responses of the key.
   package let variant: UInt64
-  /// The metadata to store with the body.
   package private(set) var metadata: EntryMetadata
   /// The response, for the rules, before its body is complete.
   package let response: StoredResponse

@@ -103,10 +103,8 @@ extension Download {
   /// The number of callers that have not cancelled.
   var askerCount: Int { state.withLock { $0.askers } }
 
-  /// Whether all callers have cancelled.
   var isCancelled: Bool { askerCount <= 0 }
 
-  /// Whether it is paused or cancelled.
   var isStopped: Bool { state.withLock { $0.isPaused || $0.askers <= 0 } }
 
   /// Runs a step of the work in a task that is cancelled when the download is paused or cancelled.
@@ -172,7 +170,6 @@ extension Download {
     if isTold { listeners.tell { progress } }
   }
 
-  /// Ends the download with a result, for all callers.
   func settle(_ outcome: Result<DownloadedFile, DownloadError>) {
     tell { progress in
       switch outcome {

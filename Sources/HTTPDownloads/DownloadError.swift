@@ -53,7 +53,6 @@ public struct DownloadError: Error, Sendable, Hashable, CustomStringConvertible 
   /// The path of the file.
   public let path: String
 
-  /// Creates an error.
   package init(_ cause: Cause, url: String, path: String) {
     self.cause = cause
     self.url = url

@@ -9,9 +9,7 @@ final class DownloadPlace: @unchecked Sendable {
 
   /// The two records.
   enum Kind {
-    /// The record of the target.
     case finished
-    /// The record of the part.
     case unfinished
 
     var suffix: StaticString {
@@ -38,13 +36,11 @@ final class DownloadPlace: @unchecked Sendable {
     return opened
   }
 
-  /// The descriptor of the folder.
   var folder: Int32 { openFolder.descriptor.raw }
 
   /// Closes the folder. References to this object may live longer.
   func close() { opened = nil }
 
-  /// Opens the folder of a path.
   init(_ path: String, _ files: any FileSystem) throws(DownloadError.Cause) {
     self.files = files
     let (folder, last) = UserPath.split(path)
@@ -78,7 +74,6 @@ final class DownloadPlace: @unchecked Sendable {
     return name
   }
 
-  /// The name of the target, for records.
   var targetName: ByteString { ByteString(bytes: target.bytes) }
 
   /// Opens or creates a hidden file. A file of another user is removed before, if the folder allows
@@ -129,7 +124,6 @@ final class DownloadPlace: @unchecked Sendable {
     try? files.removeFile(name, in: folder)
   }
 
-  /// Renames the part to the target.
   func movePartIntoPlace() throws(SystemError) {
     try files.rename(part, in: folder, to: target, in: folder)
   }
@@ -147,7 +141,6 @@ extension DownloadPlace {
     Self.record(recordName(kind), in: openFolder.descriptor, files)
   }
 
-  /// Reads a record of a folder.
   static func record(
     _ name: PathName, in folder: borrowing Descriptor, _ files: any FileSystem
   ) -> DownloadRecord? {
@@ -196,7 +189,6 @@ extension DownloadPlace {
     return record
   }
 
-  /// Returns the record of the part, if it is a download of a URL.
   func begun(for url: String) -> DownloadRecord? {
     record(.unfinished).flatMap { $0.url == url ? $0 : nil }
   }
@@ -256,7 +248,6 @@ extension DownloadPlace {
     remove(recordName(kind))
   }
 
-  /// Returns the name of a record.
   func recordName(_ kind: Kind) -> PathName { Self.appending(kind.suffix, to: stem) }
 }
 

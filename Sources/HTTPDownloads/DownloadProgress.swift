@@ -32,7 +32,6 @@ public struct DownloadProgress: Sendable, Hashable {
   /// The bytes per second of the last five seconds, or `nil` if nothing was received yet.
   public var bytesPerSecond: Double?
 
-  /// Creates the progress of a download that waits.
   package init() {}
 
   /// Whether the download is over.
@@ -44,7 +43,6 @@ public struct DownloadProgress: Sendable, Hashable {
   }
 }
 
-/// The rate at which bytes are received.
 struct RateMeter {
   private static let window = Duration.seconds(5)
   private static let step = Duration.milliseconds(500)

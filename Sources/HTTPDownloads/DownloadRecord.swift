@@ -86,7 +86,6 @@ public struct DownloadRecord: Sendable, Hashable {
     expires = time.advanced(bySeconds: Double(expiry.seconds))
   }
 
-  /// Returns whether the file has expired.
   func hasExpired(at now: Timestamp) -> Bool { expires.map { $0 <= now } ?? false }
 
   /// Returns whether the file may be used without asking the server, by the expiry of the record

@@ -19,7 +19,6 @@ struct DownloadAttempt: Sendable {
   var outcome: Outcome
   /// The record of the part; `nil` if the download cannot be resumed.
   var record: DownloadRecord?
-  /// The number of bytes that were received.
   var received: UInt64 = 0
   /// Whether they were appended to bytes of earlier answers; `nil` if none were received.
   var wentOn: Bool?

@@ -5,7 +5,6 @@ import HTTPTransports
 
 // From the network to the part, try after try.
 extension DownloadRun {
-  /// The numbers of bytes of one run.
   struct Counts: Sendable {
     var received: UInt64 = 0
     /// The bytes of an earlier call; `nil` if not known yet.

@@ -3,7 +3,6 @@ import HTTPAuthentication
 import HTTPSemantics
 import MessageDigests
 
-/// A random key of this process.
 private let randomKey: [UInt8] = {
   var generator = SystemRandomNumberGenerator()
   return (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &generator) }

@@ -26,7 +26,6 @@ final class DownloadSlots: Sendable {
     limitPerHost = max(1, perHost)
   }
 
-  /// Whether any transfer runs.
   var isBusy: Bool { state.withLock { $0.total > 0 } }
 
   /// Waits for a turn; returns false if the task was cancelled first.

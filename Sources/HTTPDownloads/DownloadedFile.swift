@@ -33,7 +33,6 @@ public struct DownloadedFile: Sendable, Hashable {
 }
 
 extension DownloadedFile {
-  /// Returns whether an open file is still the one that was downloaded.
   package func isUnchanged(_ opened: borrowing Descriptor, _ files: any FileSystem) -> Bool {
     guard let status = try? files.status(of: opened.raw) else { return false }
     return status.isOwnFile && status.modified == record.modified && status.length == record.length

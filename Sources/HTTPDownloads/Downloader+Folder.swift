@@ -118,7 +118,6 @@ extension Downloader {
 }
 
 extension DownloadPlace {
-  /// Returns whether a name is that of a record.
   static func isRecord(_ name: PathName) -> Bool {
     name.hasSuffix(".json") && name.bytes.starts(with: Array("\(prefix)".utf8))
   }

@@ -63,7 +63,6 @@ extension Downloader {
   }
 }
 
-/// The state of the file of a request.
 package enum KnownFile: Sendable {
   /// It is there, unchanged, and has not expired.
   case unexpired(DownloadedFile)

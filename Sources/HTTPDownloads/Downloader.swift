@@ -55,7 +55,6 @@ public final class Downloader: Sendable {
   let transport: any HTTPTransport
   let clock: any WallClock
   let files: any FileSystem
-  /// The limit of transfers.
   let slots: DownloadSlots
   /// The limit of downloads with open files, three each: transfers, and those that wait for a
   /// retry. It is twice as high, so that a host that does not answer delays no other.
@@ -63,7 +62,6 @@ public final class Downloader: Sendable {
   let retries: RetryPolicy
   /// The threads for calls that block on the disk.
   let pool = WorkerPool(threads: 4)
-  /// The running downloads of each URL.
   private let running = Lock<[NormalizedURL: [Download]]>([:], .registry)
   private let onFinished: @Sendable (DownloadedFile) -> Void
 

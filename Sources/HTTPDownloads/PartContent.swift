@@ -52,7 +52,6 @@ struct PartContent {
     return Int(end - written)
   }
 
-  /// Counts a block as written.
   mutating func append(_ block: [UInt8]) {
     digest?.update(block)
     written += UInt64(block.count)

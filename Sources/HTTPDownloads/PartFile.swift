@@ -115,7 +115,6 @@ final class PartFile: @unchecked Sendable {
     return status
   }
 
-  /// Returns whether the part has no bytes.
   func isEmpty() throws(SystemError) -> Bool {
     try place.files.status(of: files.part.raw).length == 0
   }

@@ -1,12 +1,10 @@
 /// A parser that reads bytes from the left.
 protocol ByteReading {
   var bytes: [UInt8] { get }
-  /// The index of the next byte.
   var position: Int { get set }
 }
 
 extension ByteReading {
-  /// The next byte, or `nil` at the end.
   var peek: UInt8? { position < bytes.count ? bytes[position] : nil }
 
   /// Consumes the next byte; `nil` at the end.

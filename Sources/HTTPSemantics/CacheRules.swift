@@ -44,6 +44,5 @@ public struct CacheRules: Sendable, Hashable {
     targetedFields = role == .sharedCache ? ["CDN-Cache-Control"] : []
   }
 
-  /// Whether the cache keeps responses for several users.
   var isShared: Bool { role == .sharedCache }
 }

@@ -52,7 +52,6 @@ struct ChallengeParser: ByteReading {
     return Challenge(scheme: scheme, parameters: parameters)
   }
 
-  /// Whether a token that ends as a scheme does begins here.
   private var beginsChallenge: Bool {
     var look = self
     return look.token() != nil && look.isSchemeEnd

@@ -2,7 +2,6 @@
 struct DirectiveSyntax {
   /// The part after the name.
   enum Argument {
-    /// Nothing.
     case none
     /// The bytes after `=`, or between quotation marks there; both forms mean the same.
     ///
@@ -12,7 +11,6 @@ struct DirectiveSyntax {
     case malformed
   }
 
-  /// The directive.
   let directive: CacheDirective
 
   /// The part after the name.

@@ -83,7 +83,6 @@ package enum ListSyntax {
     return lower..<upper
   }
 
-  /// Returns whether a byte is a space or a tab.
   package static func isWhiteSpace(_ byte: UInt8) -> Bool {
     byte == 0x20 || byte == 0x09
   }

@@ -1,6 +1,5 @@
 /// The media types of files, by file name extension.
 package enum MediaTypes {
-  /// The media type for an unknown extension.
   package static let unknown = "application/octet-stream"
 
   /// Returns the media type for the extension of a file name, without regard to case.

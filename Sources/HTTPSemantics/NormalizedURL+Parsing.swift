@@ -1,6 +1,5 @@
 // The normalised parts of a URL (RFC 3986, sections 3, 6.2.2 and 6.2.3).
 extension NormalizedURL {
-  /// Reads the parts of a URL.
   static func parts(
     of text: String
   ) throws(InvalidURL) -> (scheme: Scheme, host: String, port: Int, target: String) {

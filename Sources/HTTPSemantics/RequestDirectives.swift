@@ -83,7 +83,6 @@ public struct RequestDirectives: Sendable, Hashable {
 }
 
 extension DirectiveSyntax.Argument {
-  /// Returns the number of seconds, or `nil` if the argument is not a number.
   func seconds(_ line: Span<UInt8>) -> Int64? {
     guard case .value(let range) = self else { return nil }
     return DeltaSeconds.parse(line, in: range)

@@ -1,4 +1,3 @@
-/// Classes of status codes for caches.
 enum StatusCode {
   /// Returns whether responses with the status may have a heuristic lifetime (RFC 9110, section
   /// 15.1).

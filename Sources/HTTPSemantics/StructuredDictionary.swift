@@ -22,7 +22,6 @@ package struct StructuredDictionary: Sendable, Hashable {
     case other
   }
 
-  /// One member.
   package struct Member: Sendable, Hashable {
     /// The key; always in lower case.
     package let key: String
@@ -45,7 +44,6 @@ package struct StructuredDictionary: Sendable, Hashable {
     self.members = members
   }
 
-  /// Returns the value for a key, or `nil`.
   package subscript(key: String) -> Value? {
     members.first { $0.key == key }?.value
   }

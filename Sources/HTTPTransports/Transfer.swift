@@ -59,10 +59,8 @@ package final class Transfer: Sendable {
   /// Whether the transport waits for the reader.
   package var isPaused: Bool { state.withLock { $0.isPaused } }
 
-  /// Whether the head has been received.
   package var hasHead: Bool { state.withLock { $0.head != nil } }
 
-  /// Whether the transfer has ended, with or without an error.
   package var hasEnded: Bool { state.withLock { $0.end != nil } }
 
   /// The trailers, once the body has been read to its end.

@@ -4,7 +4,6 @@ import CacheSystem
 ///
 /// One piece is held. The next one is requested when the last byte of it has been taken.
 package final class Upload: Sendable {
-  /// The result of a read.
   package enum Read: Equatable {
     /// A number of bytes, at least one.
     case bytes(Int)

@@ -8,7 +8,6 @@ public struct UploadProgress: Sendable, Hashable {
   /// The number of bytes in total.
   public let total: UInt64
 
-  /// Creates a progress.
   package init(sent: UInt64, total: UInt64) {
     self.sent = sent
     self.total = total

@@ -20,7 +20,6 @@ public struct UploadError: Error, Sendable, Hashable, CustomStringConvertible {
   /// The path of the file, or the name of the part.
   public let path: String
 
-  /// Creates an error.
   package init(_ cause: Cause, path: String) {
     self.cause = cause
     self.path = path

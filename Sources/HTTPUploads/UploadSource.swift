@@ -9,7 +9,6 @@ final class UploadSource: RepeatableBodySource {
   private struct State {
     var segment = 0
     var offset: UInt64 = 0
-    /// The file that is being read.
     var file: OpenFile?
     var sent: UInt64 = 0
   }

@@ -7,7 +7,6 @@ public enum DigestAlgorithm: String, Sendable, Hashable, CaseIterable {
   /// FIPS 180-4.
   case sha512 = "sha-512"
 
-  /// The length of a digest in bytes.
   package var byteCount: Int {
     switch self {
     case .md5: 16

@@ -8,7 +8,6 @@
 /// on Linux, CryptoKit on Apple platforms.
 @safe
 package final class MessageDigest {
-  /// The algorithm of the digest.
   package let algorithm: DigestAlgorithm
 
   #if canImport(CryptoKit)
@@ -54,7 +53,6 @@ package final class MessageDigest {
     #endif
   }
 
-  /// Adds bytes.
   package func update(_ bytes: borrowing [UInt8]) {
     #if canImport(CryptoKit)
       switch function {
@@ -97,7 +95,6 @@ package final class MessageDigest {
     #endif
   }
 
-  /// Returns the digest of bytes.
   package static func of(_ bytes: [UInt8], _ algorithm: DigestAlgorithm) -> [UInt8] {
     let digest = MessageDigest(algorithm)
     digest.update(bytes)

@@ -15,7 +15,6 @@ struct AskedRequest: Sendable {
   static let defaultTimeouts = TransportOptions(
     connectTimeout: .seconds(60), idleTimeout: .seconds(60))
 
-  /// The URL of the caller.
   let url: URL
   private(set) var request: HTTPRequest
   var body: RequestBody?

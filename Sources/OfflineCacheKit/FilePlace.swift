@@ -7,7 +7,6 @@ import HTTPDownloads
   import FoundationNetworking
 #endif
 
-/// The path of a file that is to be written.
 struct FilePlace: Sendable {
   /// The path of the file. For a link, the path of its target, because the target is replaced, not
   /// the link. A link without a target is replaced itself.

@@ -62,7 +62,6 @@ final class FileTarget: Sendable {
     }
   }
 
-  /// Removes the hidden file.
   func abandon() async {
     await pool.call { [self] in unsafe state.file = nil }
   }

@@ -13,7 +13,6 @@ import Foundation
       modes = [.default, .common] + [RunLoop.current.currentMode].compactMap(\.self)
     }
 
-    /// Runs work on the thread later.
     func run(_ work: @escaping @Sendable () -> Void) {
       unsafe loop.perform(inModes: modes, block: work)
       CFRunLoopWakeUp(unsafe loop.getCFRunLoop())
@@ -37,7 +36,6 @@ import Foundation
 
     deinit { unsafe clq_release(queue) }
 
-    /// Runs work on the queue later.
     func run(_ work: @escaping @Sendable () -> Void) {
       // Safety: the box is retained here and released by the one call that the queue makes.
       let box = unsafe Unmanaged.passRetained(Work(work))

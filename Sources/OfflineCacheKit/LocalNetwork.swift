@@ -24,7 +24,6 @@ extension NormalizedURL {
 }
 
 extension NetworkSetup {
-  /// Whether requests may be sent to a proxy.
   var mayUseProxy: Bool {
     switch proxy {
     case .none: false

@@ -75,7 +75,6 @@ extension OfflineCache {
   }
 }
 
-/// The pieces of a body, with errors as `URLError`.
 @usableFromInline
 final class BodyPieces: Sendable {
   let body: ResponseBody

@@ -108,7 +108,6 @@ open class OfflineURLProtocol: URLProtocol {
   }
 }
 
-/// The result of a load.
 struct Fetched: Sendable {
   let asked: AskedRequest
   let cache: OfflineCache
@@ -159,7 +158,6 @@ final class ProtocolLoad: Sendable {
     state.withLock { $0.task = task }
   }
 
-  /// Runs work on the loading queue later.
   func onQueue(_ work: @escaping @Sendable (ProtocolLoad) -> Void) {
     queue?.run { [self] in work(self) }
   }

@@ -111,7 +111,6 @@ extension URLError {
     return true
   }
 
-  /// Whether the content has another digest than the caller's.
   var isWrongDigest: Bool {
     guard let error = userInfo[NSUnderlyingErrorKey] as? DownloadError,
       case .wrongDigest = error.cause

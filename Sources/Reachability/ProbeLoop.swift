@@ -24,7 +24,6 @@ final class ProbeLoop: Sendable {
     wish = Monitor(Wish(state: first))
   }
 
-  /// Starts the thread.
   func start() throws(ReachabilityError) {
     do throws(SystemError) {
       try startThread { [self] in run() }
@@ -33,7 +32,6 @@ final class ProbeLoop: Sendable {
     }
   }
 
-  /// Accepts a new state of the system.
   func take(_ state: NetworkState) {
     board.guess(state)
     wish.change { wish in

@@ -19,7 +19,6 @@ public struct ReachabilityOptions: Sendable {
     self.probe = probe
   }
 
-  /// Returns whether a link makes a connection constrained.
   func isConstrained(_ link: String) -> Bool {
     constrainedLinks.contains { pattern in
       pattern.last == "*" ? link.hasPrefix(pattern.dropLast()) : link == pattern

@@ -19,7 +19,6 @@ final class StateBoard: Sendable {
 
   var current: NetworkState { content.withLock { $0.state } }
 
-  /// The number of readers.
   var readerCount: Int { readers.readerCount }
 
   func changes() -> AsyncStream<NetworkState> { readers.stream { settled } }

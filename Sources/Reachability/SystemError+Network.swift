@@ -8,7 +8,6 @@ extension SystemError {
   /// A message does not fit into its buffer.
   static let messageTooLong = SystemError(EMSGSIZE)
 
-  /// An operation took too long.
   static let timedOut = SystemError(ETIMEDOUT)
 
   /// Whether there is no route to an address, or its link is gone, or the address family is not

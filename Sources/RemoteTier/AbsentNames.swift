@@ -15,12 +15,10 @@ final class AbsentNames: Sendable {
 
   private let names = Mutex<[ObjectName: Absence]>([:])
 
-  /// Returns whether a name is known to be absent.
   func contains(_ name: ObjectName, at now: Int64) -> Bool {
     names.withLock { names in names[name].map { now < $0.until } ?? false }
   }
 
-  /// Notes a miss.
   func note(_ name: ObjectName, at now: Int64) {
     names.withLock { names in
       if names.count >= Self.maximumCount, names[name] == nil { names = [:] }

@@ -26,7 +26,6 @@ final class BlockedNames: Sendable {
     }
   }
 
-  /// Returns whether a name is blocked.
   func contains(_ name: ObjectName) -> Bool {
     state.withLock { $0.blocksAll || $0.tokens[name] != nil }
   }

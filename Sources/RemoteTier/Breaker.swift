@@ -6,7 +6,6 @@
 /// time, up to 60 seconds, until 20 results in a row were good. Times are nanoseconds of a
 /// monotonic clock.
 struct Breaker: Sendable {
-  /// The state, for statistics.
   enum State: String, Sendable {
     case closed, open, probing
   }

@@ -2,7 +2,6 @@ import CacheFormat
 
 /// Reads the JSON objects of the tier with the bounded reader of the store's documents.
 enum JSONObject {
-  /// The most members of an object.
   private static let maximumMembers = 63
 
   /// Reads an object; `member` reads each member.

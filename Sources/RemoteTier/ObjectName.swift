@@ -18,12 +18,10 @@ struct ObjectName: Sendable, Hashable {
   /// The path below the base URL.
   var path: String { "\(kind.rawValue)/\(digits)" }
 
-  /// Returns the name of a body.
   static func body(_ sha256: [UInt8]) -> ObjectName {
     ObjectName(kind: .body, digits: sha256.hexadecimal)
   }
 
-  /// Returns the name of the document of a key.
   static func document(of key: ByteString, in namespace: String) -> ObjectName {
     let text = Array("offlinecache-v1".utf8) + [0] + Array(namespace.utf8) + [0] + key.bytes
     return ObjectName(

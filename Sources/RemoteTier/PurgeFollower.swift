@@ -63,7 +63,6 @@ final class PurgeFollower: Sendable {
     }
   }
 
-  /// Removes a listener.
   func removeListener(_ number: UInt64) {
     // Released after the lock, because its deinit may run foreign code.
     _ = state.withLock { $0.listeners.removeValue(forKey: number) }

@@ -7,13 +7,9 @@ package import CacheFormat
 package struct PurgeList: Sendable, Hashable {
   /// What a purge covers.
   package enum Scope: Sendable, Hashable {
-    /// One key.
     case key(ByteString)
-    /// All keys with a prefix.
     case prefix(ByteString)
-    /// All responses with a tag.
     case tag(ByteString)
-    /// The whole namespace.
     case everything
   }
 
@@ -30,10 +26,8 @@ package struct PurgeList: Sendable, Hashable {
   package private(set) var newest: UInt64 = 0
   private var prefixes: [ByteString: UInt64] = [:]
 
-  /// Creates an empty list.
   package init() {}
 
-  /// Whether there was no purge.
   package var isEmpty: Bool { numbers.isEmpty }
 
   /// Adds a purge. An older one of the same scope is replaced, and one of everything takes the
@@ -67,7 +61,6 @@ package struct PurgeList: Sendable, Hashable {
       || prefixes.contains { $0.value > generation && key.hasPrefix($0.key) }
   }
 
-  /// Returns all purges of both lists.
   package func union(_ other: PurgeList) -> PurgeList {
     var result = self
     for (scope, number) in other.numbers { result.add(scope, number: number) }
@@ -100,7 +93,6 @@ package struct PurgeList: Sendable, Hashable {
     numbers.filter { $0.value > older.number(of: $0.key) }.map(\.key)
   }
 
-  /// Whether the list is within its limits.
   package var isBounded: Bool {
     numbers.count <= Self.maximumScopes
       && numbers.keys.reduce(0) { $0 + $1.textCount } <= Self.maximumTextBytes

@@ -62,7 +62,6 @@ package final class RemoteBody: Sendable {
     return piece
   }
 
-  /// Ends reading the body.
   package func cancel() { end(.cancelled) }
 
   private var isWhole: Bool {

@@ -4,7 +4,6 @@ import HTTPTransports
 
 /// A response that a look-up has found.
 package struct RemoteFinding: Sendable {
-  /// The response.
   package let response: SharedResponse
   /// Its body, which is the right one only once it has been read to its end.
   package let body: RemoteBody
@@ -122,7 +121,6 @@ extension RemoteCache {
     return RemoteFinding(response: response, body: body)
   }
 
-  /// Opens the body of a response.
   private func open(
     _ response: SharedResponse, _ key: ByteString, _ name: ObjectName, _ server: TierServer
   ) async throws(RemoteReason) -> (TierServer, any TransportBody) {

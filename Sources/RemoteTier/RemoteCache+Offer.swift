@@ -11,7 +11,6 @@ package struct RemoteOffer: Sendable {
   /// Returns the body. Is called again if a server wants it again.
   package let body: @Sendable () -> RequestBody?
 
-  /// Creates an offer.
   package init(response: SharedResponse, body: @escaping @Sendable () -> RequestBody?) {
     self.response = response
     self.body = body

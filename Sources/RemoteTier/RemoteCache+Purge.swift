@@ -20,7 +20,6 @@ extension RemoteCache {
     try await purges.refresh(within: age)
   }
 
-  /// The purges that are known.
   package var purgeList: PurgeList { purges.list }
 
   /// Adds a function that is called with each newer purge list.

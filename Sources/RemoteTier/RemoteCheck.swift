@@ -6,7 +6,6 @@ import MessageDigests
 
 /// What a check of a server has found out.
 package struct RemoteCheckReport: Sendable {
-  /// One property of the server.
   package struct Property: Sendable, Hashable {
     /// The meaning of the property for the use of the server.
     package enum State: String, Sendable {
@@ -25,13 +24,10 @@ package struct RemoteCheckReport: Sendable {
     package let detail: String
   }
 
-  /// The base URL.
   package let url: String
-  /// Whether the server has answered at all.
   package internal(set) var isReached = true
   package internal(set) var properties: [Property] = []
 
-  /// Whether the server can be used as a tier.
   package var isUsable: Bool { isReached && !properties.contains { $0.state == .bad } }
 }
 
@@ -49,7 +45,6 @@ package struct RemoteCheck {
     report = RemoteCheckReport(url: server.url)
   }
 
-  /// Checks the servers of a tier.
   package static func run(
     _ options: RemoteCacheOptions, transport: any HTTPTransport
   ) async -> [RemoteCheckReport] {

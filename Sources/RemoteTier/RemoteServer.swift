@@ -83,7 +83,6 @@ public struct RemoteServer: Sendable, Hashable {
     }
   }
 
-  /// Returns the URL of a path below the base URL.
   func url(of path: String) -> NormalizedURL? {
     try? base.replacingTarget(base.target + path)
   }

@@ -4,7 +4,6 @@ import CacheFormat
 struct SharedDocument: Sendable, Hashable {
   /// The most responses that a document is written with; those received longest ago are left out.
   static let maximumWritten = 32
-  /// The most responses that are read.
   static let maximumRead = 64
   /// The longest document that is written or read, in bytes, with its envelope.
   static let maximumBytes = 4 << 20

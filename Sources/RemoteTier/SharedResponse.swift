@@ -12,10 +12,8 @@ package struct SharedResponse: Sendable, Hashable {
   package var bodyDigest: [UInt8]
   /// The number of bytes of the body.
   package var length: UInt64
-  /// The body, if it is in the document.
   package var inlineBody: [UInt8]?
 
-  /// Creates a response.
   package init(
     _ form: SharedForm, bodyDigest: [UInt8], length: UInt64, inlineBody: [UInt8]? = nil
   ) {

@@ -7,7 +7,6 @@ import MessageDigests
 /// A server that knows ActionResults answers 404 if a body that one names is gone, and counts the
 /// bodies as used. It may write the outer document anew, so only the inner one is signed.
 enum SignedDocument {
-  /// Returns the bytes of a document.
   static func encode(
     _ inner: [UInt8], bodies: [(digest: [UInt8], length: UInt64)], secret: [UInt8]
   ) -> [UInt8] {

@@ -8,13 +8,11 @@ extension TierServer {
   /// The status codes with which servers say that a PUT was stored.
   static let stored: Set<Int> = [200, 201, 202, 204]
 
-  /// A document as a server gave it.
   enum Fetched: Sendable {
     /// Its bytes, and its entity tag if there is one.
     case bytes([UInt8], tag: String?)
     /// It has not changed since the one with the tag of the request.
     case unchanged
-    /// There is none.
     case absent
   }
 
@@ -93,7 +91,6 @@ extension TierServer {
     return bytes
   }
 
-  /// The state of a body on a server.
   enum Presence: Sendable {
     /// An object of the right length, or of one that the server does not tell.
     case whole
@@ -133,7 +130,6 @@ extension TierServer {
     return status
   }
 
-  /// Puts a document.
   func putDocument(
     _ name: ObjectName, _ bytes: [UInt8], condition: HTTPField?
   ) async throws(RemoteReason) -> Int {

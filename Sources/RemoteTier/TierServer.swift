@@ -102,7 +102,6 @@ final class TierServer: Sendable {
     if use == .reading { health.withLock { $0.running -= 1 } }
   }
 
-  /// Records a result: `nil` for a success.
   func record(_ use: Use, _ reason: RemoteReason?) {
     let now = clock.monotonic()
     health.withLock { health in
@@ -116,7 +115,6 @@ final class TierServer: Sendable {
     }
   }
 
-  /// The state for statistics.
   var statistics: RemoteStatistics.Server {
     health.withLock { health in
       RemoteStatistics.Server(
@@ -218,7 +216,6 @@ final class TierServer: Sendable {
     callOut { onNotice(notice) }
   }
 
-  /// Reports a body that is not the promised one.
   func reportWrongBytes(of key: ByteString) {
     callOut { onNotice(.wrongBytes(server: url, key: key.description)) }
   }
@@ -228,7 +225,6 @@ final class TierServer: Sendable {
 package struct TierClock: Sendable {
   /// Returns the nanoseconds of a clock that never jumps.
   package var monotonic: @Sendable () -> Int64
-  /// The time of day.
   package var wall: any WallClock
 
   /// Creates the clocks of the system.

@@ -4,7 +4,6 @@ import CacheSystem
 /// Runs offers in the background, a few at a time, and never two of one key at once. If too many
 /// wait, the oldest ones are dropped; those without bytes, which empty documents, come last.
 final class UploadQueue: Sendable {
-  /// One offer.
   struct Item: Sendable {
     let key: ByteString
     let variant: UInt64
@@ -105,7 +104,6 @@ final class UploadQueue: Sendable {
     state.withLock { state in state.running.count < atOnce ? state.takeNext() : nil }
   }
 
-  /// Ends an offer and returns the next one.
   private func end(_ key: ByteString) -> Item? {
     let (next, idle) = state.withLock { state -> (Item?, [CheckedContinuation<Void, Never>]) in
       state.running.remove(key)

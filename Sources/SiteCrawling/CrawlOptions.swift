@@ -1,7 +1,6 @@
 package import CacheStore
 package import HTTPSemantics
 
-/// What a crawl fetches.
 package struct CrawlOptions: Sendable {
   /// How many links away from the start pages are followed.
   package var depth: Int
@@ -10,7 +9,6 @@ package struct CrawlOptions: Sendable {
   package var staysOnHost: Bool
   /// The limit of the bytes of content from servers; `nil` for none.
   package var limitBytes: UInt64?
-  /// The connections to one host.
   package var connectionsPerHost: Int
   /// The seconds for which a stored response is used without asking its server; `nil`: as the
   /// server says.
@@ -44,7 +42,6 @@ package struct CrawlOptions: Sendable {
   /// After so many failed connections in a row, a host is not asked any more.
   package static let maximumFailures = 5
 
-  /// Creates options.
   package init(
     depth: Int, staysOnHost: Bool = false, limitBytes: UInt64? = nil, connectionsPerHost: Int = 1,
     lifetime: Int64? = nil
@@ -59,7 +56,6 @@ package struct CrawlOptions: Sendable {
 
 /// A URL to fetch, and why.
 package struct CrawlItem: Sendable {
-  /// The URL.
   package var url: NormalizedURL
   /// The document that has the reference; `nil` for a start page.
   package var referrer: NormalizedURL?
@@ -91,15 +87,12 @@ package enum CrawlOutcome: Sendable {
   case leftOut
 }
 
-/// The numbers of a crawl.
 package struct CrawlSummary: Sendable, Hashable {
   /// The URLs that were fetched and kept.
   package var fetched = 0
-  /// The URLs that were in the store already.
   package var stored = 0
   /// The URLs that servers refused (4xx).
   package var notFound = 0
-  /// The URLs that failed.
   package var failed = 0
   /// The URLs that a robots.txt does not allow.
   package var disallowed = 0
@@ -117,6 +110,5 @@ package struct CrawlSummary: Sendable, Hashable {
   /// Whether ``CrawlOptions/frontierBytes`` was reached.
   package var filledFrontier = false
 
-  /// The URLs that are done.
   package var done: Int { fetched + stored + notFound + failed + disallowed }
 }

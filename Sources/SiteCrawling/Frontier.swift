@@ -32,7 +32,6 @@ struct Frontier {
   private var nextLevel: [CrawlItem] = []
   private var known: Set<String> = []
   private var bytes = 0
-  /// The number of items that wait.
   private(set) var waitingCount = 0
   /// Whether the limit of memory was reached.
   private(set) var isFull = false
@@ -42,7 +41,6 @@ struct Frontier {
     connections = connectionsPerHost
   }
 
-  /// The number of known URLs.
   var knownCount: Int { known.count }
 
   /// Adds an item, unless its URL is known.
@@ -96,7 +94,6 @@ struct Frontier {
     return !items.isEmpty
   }
 
-  /// Sets the rules of the host that a URL belongs to.
   mutating func setRules(_ rules: Result<RobotsRules, NoRules>, of url: NormalizedURL) {
     let origin = NormalizedURL.Origin(url)
     let fits = charge(((try? rules.get())?.cost ?? 0) + 300)

@@ -16,7 +16,6 @@ struct FetchedPage: Sendable {
   var requisites: [NormalizedURL] = []
   /// What the document links to, each URL once.
   var links: [NormalizedURL] = []
-  /// The target of a redirect.
   var redirect: NormalizedURL?
   /// Whether the host has answered.
   var isReachable = true
@@ -44,7 +43,6 @@ final class ByteBudget: Sendable {
 
 /// Fetches URLs through the store, and finds the references in them.
 struct PageFetcher: Sendable {
-  /// Tells that the limit of bytes was reached.
   private struct LimitReached: Error {}
   /// Tells why a body was not read to its end.
   private struct Unending: Error {

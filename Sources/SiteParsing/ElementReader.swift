@@ -1,6 +1,5 @@
 /// Takes the references out of HTML elements.
 final class ElementReader {
-  /// The references so far.
   var references = References()
 
   /// The attributes whose URL is a part of the document, by element. `use` and `image` are of SVG.

@@ -13,14 +13,12 @@ package struct Reference: Sendable, Hashable {
   /// The text, with the spaces at both ends and all tabs and line ends removed, as browsers do.
   package var text: String
 
-  /// Creates a reference.
   package init(_ kind: Kind, _ text: String) {
     self.kind = kind
     self.text = text
   }
 }
 
-/// The references of one document.
 package struct References: Sendable, Hashable {
   /// The limit of the number of references that are taken from one document.
   package static let maximumCount = 100_000
@@ -36,7 +34,6 @@ package struct References: Sendable, Hashable {
   /// Whether the document was not read to its end.
   package var isCut = false
 
-  /// Creates an empty list.
   package init() {}
 
   /// Adds a reference, unless it is empty, too long, one too many, or within the document itself.
@@ -61,7 +58,6 @@ package struct References: Sendable, Hashable {
     }
   }
 
-  /// Adds the references of a style sheet.
   package mutating func add(style text: [UInt8]) {
     for reference in StyleScanner.references(in: text) { add(.requisite, reference) }
   }

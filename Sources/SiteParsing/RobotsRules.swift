@@ -9,7 +9,6 @@ package struct RobotsRules: Sendable, Hashable {
   /// The limit of different rules with an asterisk. Each is searched for in all of the URL.
   package static let maximumWildcards = 1000
 
-  /// Allows everything.
   package static let allowingAll = RobotsRules()
   private var rules: [RobotsRule]
 
@@ -58,7 +57,6 @@ package struct RobotsRules: Sendable, Hashable {
   /// The memory that the rules take, in bytes, roughly.
   package var cost: Int { rules.reduce(0) { $0 + $1.length + 64 } }
 
-  /// Returns whether a URL may be fetched.
   package func allows(_ url: NormalizedURL) -> Bool {
     if rules.isEmpty || url.target == "/robots.txt" { return true }
     let path = Self.literal(Array(url.target.utf8)[...])
@@ -117,7 +115,6 @@ private struct RobotsRule: Sendable, Hashable {
   /// Whether the pattern has to reach the end of the path.
   private let isAnchored: Bool
   let isAllowed: Bool
-  /// Whether there is an asterisk.
   var hasWildcard: Bool { parts.count > 1 }
   /// The length of the pattern, in bytes: the longest pattern that matches decides.
   let length: Int

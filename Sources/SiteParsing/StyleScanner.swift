@@ -24,7 +24,6 @@ package struct StyleScanner {
     return scanner.found
   }
 
-  /// Reads one token.
   private mutating func step() {
     let byte = bytes[index]
     switch byte {

@@ -27,7 +27,6 @@ public struct CheckError: Error, Sendable, Hashable, CustomStringConvertible {
   /// The remedy.
   public var remedy: String
 
-  /// Creates an error.
   package init(_ code: Code, path: String, errno: Int32 = 0, cause: String, remedy: String) {
     self.code = code
     self.path = path

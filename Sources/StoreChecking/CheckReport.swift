@@ -10,7 +10,6 @@ public struct CheckReport: Sendable, Hashable {
     /// them.
     public var lostEntries: Int
 
-    /// Creates a count.
     package init(found: Int = 0, repaired: Int = 0, lostEntries: Int = 0) {
       self.found = found
       self.repaired = repaired
@@ -52,9 +51,7 @@ public struct CheckReport: Sendable, Hashable {
 
 // Sums of the findings that count as problems: notes that no repair can clear do not.
 extension [FindingKind: CheckReport.Count] {
-  /// The number of findings.
   package var found: Int { sum(\.found) }
-  /// The number of findings that were repaired.
   package var repaired: Int { sum(\.repaired) }
   /// The number of findings that are still wrong.
   package var left: Int { found - repaired }
@@ -65,7 +62,6 @@ extension [FindingKind: CheckReport.Count] {
     reduce(0) { $0 + ($1.key.facts.isWrong ? count($1.value) : 0) }
   }
 
-  /// Counts a finding.
   package mutating func add(_ finding: Finding) {
     self[finding.kind, default: .init()].found += 1
     if finding.outcome == .repaired {

@@ -24,7 +24,6 @@ public struct Finding: Sendable, Hashable {
   /// them, or would take (``CheckOptions/forecastsLosses``). Variants of a key may have one body.
   public var lostEntries: Int
 
-  /// Creates a finding.
   package init(
     _ kind: FindingKind, path: [UInt8], key: [UInt8]? = nil, detail: String,
     outcome: Outcome = .left, lostEntries: Int = 0

@@ -36,11 +36,9 @@ package enum SkipReason: String, Sendable, CaseIterable {
   case unreadableBody = "unreadable_body"
 }
 
-/// The reason why a row cannot be read.
 enum RowError: Error {
   /// The row gives no entry; the others are not affected.
   case skip(SkipReason, String)
-  /// The database failed.
   case database(DatabaseError)
 
   /// Returns text of the source for a message, shortened and without control characters.

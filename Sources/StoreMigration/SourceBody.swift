@@ -1,4 +1,3 @@
-/// The place of the body of an entry.
 package struct SourceBody: Sendable {
   enum Place: Sendable {
     /// A value in the database.
@@ -14,7 +13,6 @@ package struct SourceBody: Sendable {
   /// The number of bytes in front of the body in the value or file.
   var offset: UInt64 = 0
 
-  /// The number of bytes.
   package internal(set) var length: UInt64
 
   /// Whether the body is its own file beside the database.

@@ -11,7 +11,6 @@ package final class SourceBodyReader {
     case bytes([UInt8])
   }
 
-  /// The length of the body, in bytes.
   package let length: UInt64
 
   private var done: UInt64 = 0

@@ -11,13 +11,10 @@ package final class SourceCache {
   /// copied.
   package static let usualCopyLimit: UInt64 = 256 << 20
 
-  /// The format that was found or requested.
   package let format: SourceFormat
 
-  /// The database file.
   package let path: String
 
-  /// The number of rows.
   package let rowCount: Int64
 
   /// The reasons why rows may be missing although there is no error, as text.

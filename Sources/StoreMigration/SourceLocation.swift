@@ -1,8 +1,6 @@
 internal import CacheSystem
 
-/// Finds the databases at a path.
 enum SourceLocation {
-  /// The limit on the number of files in a folder that are examined.
   private static let maximumFiles = 10_000
 
   /// Returns the database files for a path: the path itself, or the files in the folder.

@@ -3,9 +3,7 @@ package import HTTPSemantics
 
 /// One row of a source, with its entry or the reason why it has none.
 package struct SourceRow: Sendable {
-  /// The result of reading the row.
   package enum Outcome: Sendable {
-    /// A response.
     case entry(SourceEntry)
     /// No entry, for this reason, with details.
     case skipped(SkipReason, detail: String)
@@ -17,11 +15,9 @@ package struct SourceRow: Sendable {
   /// The key from the source, for reports; cut after 2,048 bytes, empty if there is none.
   package let key: String
 
-  /// The result of reading the row.
   package let outcome: Outcome
 }
 
-/// A response of a source.
 package struct SourceEntry: Sendable {
   /// The properties that the source does not have, so that they were made up.
   package struct MadeUp: OptionSet, Sendable, Hashable {
@@ -65,16 +61,13 @@ package struct SourceEntry: Sendable {
   /// They may have credentials: they must not be written to a log.
   package var requestFields: HTTPFields?
 
-  /// The time at which the row was created.
   package var created: Timestamp?
 
-  /// The time at which the entry was last requested.
   package var lastAccess: Timestamp?
 
   /// The time until which the source calls it fresh; a hint.
   package var expires: Timestamp?
 
-  /// The time at which the response was received.
   package var received: Timestamp?
 
   /// The URL of the last response, after redirects.

@@ -44,7 +44,6 @@
       hosts = certificate.hosts
     }
 
-    /// Whether a host may get the certificate.
     func isFor(_ host: String) -> Bool {
       hosts?.contains(NetworkSetup.withoutDot(host.lowercased())) ?? true
     }

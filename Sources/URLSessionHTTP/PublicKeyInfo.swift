@@ -1,4 +1,3 @@
-/// Finds the public key in a certificate.
 enum PublicKeyInfo {
   /// Returns the `SubjectPublicKeyInfo` of a certificate in DER (RFC 5280, section 4.1), with its tag
   /// and length, or `nil` if the certificate is damaged.
@@ -41,7 +40,6 @@ private struct DERReader {
 
   var isAtEnd: Bool { rest.isEmpty }
 
-  /// Returns the next element if it has the tag.
   mutating func next(_ tag: UInt8) -> Element? { next().flatMap { $0.tag == tag ? $0 : nil } }
 
   /// Returns the next element, or `nil` at the end and if its length is wrong.

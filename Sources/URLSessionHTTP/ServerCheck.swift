@@ -32,7 +32,6 @@ struct ServerCheck: Sendable {
       identity = if let mine = setup.clientCertificate { try ClientIdentity(mine) } else { nil }
     }
 
-    /// Answers a challenge for a task.
     func answer(
       _ challenge: URLAuthenticationChallenge, _ running: SessionTask
     ) async -> (URLSession.AuthChallengeDisposition, URLCredential?) {
@@ -134,7 +133,6 @@ struct ServerCheck: Sendable {
     return transfer.error(.pinMismatch, "\(host) has \(names)")
   }
 
-  /// Returns the pins that a certificate matches.
   static func pins(of certificate: [UInt8]) -> Set<Pin> {
     var found: Set<Pin> = []
     for (subject, bytes) in [

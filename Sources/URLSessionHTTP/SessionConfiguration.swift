@@ -10,7 +10,6 @@ import HTTPTransports
   import Network
 #endif
 
-/// Makes the configuration of the sessions.
 enum SessionConfiguration {
   /// Returns a configuration without the system's cache, cookies and credentials.
   ///

@@ -30,7 +30,6 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, URLSessionDownloa
     }
   }
 
-  /// Returns all sessions, and keeps none.
   func takeSessions() -> [URLSession] {
     sessions.withLock { sessions in
       defer { sessions = [:] }
@@ -46,7 +45,6 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, URLSessionDownloa
     }
   }
 
-  /// Starts a task.
   func start(_ task: SessionTask, _ urlTask: URLSessionTask, watchesTime: Bool) {
     running.withLock { $0[ObjectIdentifier(urlTask)] = task }
     urlTask.resume()

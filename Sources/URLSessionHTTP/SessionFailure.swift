@@ -5,9 +5,7 @@ import HTTPTransports
   import FoundationNetworking
 #endif
 
-/// Translates the errors of URLSession.
 enum SessionFailure {
-  /// Returns the error for a failure of a transfer.
   static func error(_ error: any Error, _ transfer: Transfer) -> TransportError {
     guard let error = error as? URLError else {
       return transfer.error(.failed, error.localizedDescription)

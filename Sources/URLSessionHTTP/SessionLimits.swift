@@ -12,7 +12,6 @@ struct SessionLimits {
   /// Whether the task waits for a network, with no limit but that of the whole transfer.
   private var waitsForNetwork = false
 
-  /// A limit that will be reached next.
   struct Next: Hashable {
     /// The time until then, or until it has to be looked at again; 0 or less once it is reached.
     let left: Duration
@@ -26,7 +25,6 @@ struct SessionLimits {
     lastSign = now
   }
 
-  /// Whether there is no limit.
   var areNone: Bool {
     options.connectTimeout == nil && options.idleTimeout == nil && options.wholeTimeout == nil
   }
@@ -38,7 +36,6 @@ struct SessionLimits {
     waitsForNetwork = false
   }
 
-  /// Notes that there is no network, and that the task waits for one.
   mutating func noteWaiting() { waitsForNetwork = true }
 
   /// Returns the limit that will be reached next, or `nil` without one.

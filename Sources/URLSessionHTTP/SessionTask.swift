@@ -43,7 +43,6 @@ final class SessionTask: Sendable {
   /// Notes that there is no network, and that the task waits for one.
   func noteWaiting() { state.withLock { $0.limits.noteWaiting() } }
 
-  /// Passes an interim response on.
   func receiveInterim(_ response: HTTPURLResponse) {
     noteSign()
     let head = HTTPResponseHead(
@@ -113,7 +112,6 @@ final class SessionTask: Sendable {
     complete(error)
   }
 
-  /// Ends the transfer.
   func complete(_ error: (any Error)?) {
     let (watch, stopUpload, failure, missing) = state.withLock { state in
       (
@@ -153,7 +151,6 @@ final class SessionTask: Sendable {
 }
 
 extension SessionTask {
-  /// Starts the watch over the time limits.
   func watchTime() {
     if state.withLock({ $0.limits.areNone }) { return }
     let watch = Task { [weak self] in

@@ -63,7 +63,6 @@ final class Bench {
   }
 }
 
-/// Opens or creates one system in a folder.
 func openSystem(
   _ name: SystemName, _ directory: String, _ corpus: Corpus,
   _ settings: StoreSettings = StoreSettings()

@@ -1,4 +1,3 @@
-/// The systems that are compared.
 enum SystemName: String, CaseIterable, Sendable {
   case store
   case floor
@@ -57,7 +56,6 @@ protocol CacheUnderTest: AnyObject {
   /// What is looked up, ready to be handed over.
   associatedtype Key
 
-  /// Which system this is.
   var name: SystemName { get }
 
   /// Makes a response ready to be stored.
@@ -84,7 +82,6 @@ protocol CacheUnderTest: AnyObject {
   func settle() throws
   /// Returns a handle on the same cache for another thread.
   func sibling() throws -> any CacheUnderTest
-  /// Closes the handle.
   func close()
 }
 

@@ -6,7 +6,6 @@ enum ChildRole: String {
   case open = "child-open"
   case large = "child-large"
 
-  /// Runs the role with the rest of the arguments.
   func run(_ arguments: [String]) throws {
     switch self {
     case .open: try runOpen(arguments)

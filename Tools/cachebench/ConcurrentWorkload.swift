@@ -1,6 +1,5 @@
 import TestSupport
 
-/// How many operations one thread runs in a slice.
 private func sliceLength(_ name: SystemName, _ operation: Operation) -> Int {
   switch name {
   case .store, .floor, .log, .dictionary: operation == .hit ? 5_000 : 1_000
@@ -11,7 +10,6 @@ private func sliceLength(_ name: SystemName, _ operation: Operation) -> Int {
 }
 
 extension FilledCaches {
-  /// Hits and stores from several threads.
   func measureThreads() throws {
     let shared = lanes.filter { ![.log, .dictionary].contains($0.name) }
     for (operation, work) in [(Operation.hit, "concurrent-hit"), (.store, "concurrent-store")] {

@@ -13,7 +13,6 @@ struct EntryID: Sendable, Hashable {
 struct Corpus: Sendable {
   /// Decides every byte.
   let seed: UInt64
-  /// The length of every body.
   let bodyBytes: Int
   /// How many different bodies there are; nil when no two are equal.
   var distinctBodies: Int?

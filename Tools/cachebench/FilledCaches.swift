@@ -30,7 +30,6 @@ final class FilledCaches {
     return (nextFresh..<(nextFresh + number)).map { EntryID(index: $0) }
   }
 
-  /// Runs one workload on the filled caches.
   func run(_ workload: Workload) throws {
     guard !lanes.isEmpty else { return }
     progress("\(workload.rawValue): \(workload.summary)")

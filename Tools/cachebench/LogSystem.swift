@@ -20,7 +20,6 @@ final class LogSystem: CacheUnderTest {
   private var buffer: [UInt8] = []
   private var filled = 0
 
-  /// Makes the file.
   init(path: String, corpus: Corpus) throws {
     self.path = path
     self.corpus = corpus

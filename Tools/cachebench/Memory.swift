@@ -1,6 +1,5 @@
 import CLibrary
 
-/// Reads how much memory this process occupies.
 enum Memory {
   /// Returns the resident bytes of this process now.
   static func residentBytes() -> Int {

@@ -51,7 +51,6 @@ extension Bench {
       ])
   }
 
-  /// Stores the bodies of one slice.
   private static func put(_ first: Int, _ corpus: Corpus, _ store: Store, _ series: inout Series) {
     let times = (first..<(first + SystemName.store.sliceLength)).compactMap { index in
       let body = corpus.body(EntryID(index: index))

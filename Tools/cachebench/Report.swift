@@ -2,7 +2,6 @@ import CacheFormat
 import CommandLineTools
 import Foundation
 
-/// One line of results.
 struct Row: Sendable {
   var work: String
   var system: SystemName
@@ -20,12 +19,10 @@ struct Row: Sendable {
 final class Report {
   private let isJSON: Bool
 
-  /// Starts a report.
   init(isJSON: Bool) {
     self.isJSON = isJSON
   }
 
-  /// Prints the rows of one workload.
   func print(_ title: String, _ rows: [Row], notes: [String] = []) {
     if isJSON {
       for row in rows { emit(json(row) + "\n") }
@@ -85,7 +82,6 @@ final class Report {
   }
 }
 
-/// Returns a number with a fixed count of decimals.
 func fixed(_ value: Double, _ decimals: Int) -> String {
   String(format: "%.\(decimals)f", value)
 }

@@ -1,13 +1,11 @@
 import CSQLite
 
-/// One connection to an SQLite database.
 @safe
 final class SQLiteDatabase {
   // Safety: opened in init, closed once in close, used by one thread at a time.
   private var handle: OpaquePointer?
   private let path: String
 
-  /// Opens or creates the database file.
   init(path: String) throws {
     self.path = path
     let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX
@@ -24,7 +22,6 @@ final class SQLiteDatabase {
     guard unsafe sqlite3_exec(handle, sql, nil, nil, nil) == SQLITE_OK else { throw failure(sql) }
   }
 
-  /// Compiles one statement.
   func prepare(_ sql: String) throws -> SQLiteStatement {
     var statement: OpaquePointer?
     // Safety: SQLite fills in the statement; the text lives for the call.
@@ -40,7 +37,6 @@ final class SQLiteDatabase {
     unsafe handle = nil
   }
 
-  /// Describes the last error of this connection.
   func failure(_ doing: String) -> BenchmarkError {
     // Safety: the message is NUL-terminated and copied at once.
     let text = unsafe String(cString: sqlite3_errmsg(handle))
@@ -48,7 +44,6 @@ final class SQLiteDatabase {
   }
 }
 
-/// One compiled statement.
 @safe
 final class SQLiteStatement {
   // Safety: made by prepare, finalized once, used by one thread at a time.
@@ -86,7 +81,6 @@ final class SQLiteStatement {
     }
   }
 
-  /// Returns a number of the current row.
   func integer(_ column: Int32) -> Int64 {
     unsafe sqlite3_column_int64(handle, column)
   }
@@ -99,12 +93,10 @@ final class SQLiteStatement {
     return unsafe [UInt8](UnsafeRawBufferPointer(start: start, count: count))
   }
 
-  /// Makes the statement ready to run again.
   func reset() {
     unsafe sqlite3_reset(handle)
   }
 
-  /// Frees the statement.
   func finalize() {
     unsafe sqlite3_finalize(handle)
   }

@@ -9,7 +9,6 @@ struct Series: Sendable {
   /// Nanoseconds that may be spent; what comes after is not run, and the output shows it.
   var budget: UInt64 = .max
 
-  /// Tells whether the budget is spent.
   var isExhausted: Bool { total >= budget }
 
   /// Adds nanoseconds that belong to all slices alike.
@@ -45,7 +44,6 @@ struct Series: Sendable {
 
 /// The figures of one series, all times in nanoseconds.
 struct Summary: Sendable {
-  /// How many operations ran.
   var operations: Int
   /// The median over slices of the mean per operation: the figure that ratios are made of.
   var sliceMean: Double

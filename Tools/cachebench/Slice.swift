@@ -50,7 +50,6 @@ extension CacheUnderTest {
     series.add(slice: times, wall: times.reduce(MonotonicClock.now() - settling, +))
   }
 
-  /// Stores entries without measuring.
   func storeUnmeasured(_ entries: ArraySlice<EntryID>) throws {
     try beginBulk()
     for entry in entries {

@@ -1,7 +1,6 @@
 import CacheFormat
 import CacheStore
 
-/// How the store is opened for a workload.
 struct StoreSettings: Sendable {
   /// The size of the memory tier; 0 for none.
   var memoryBytes = 0
@@ -9,7 +8,6 @@ struct StoreSettings: Sendable {
   var isDurable = false
   /// The most entries it may hold; nil for as many as fit.
   var maximumEntries: Int?
-  /// When the files of small entries are written.
   var settling = Settling.within(seconds: 5)
   /// The time for which changes of other processes may be overlooked.
   var lag = Duration.zero

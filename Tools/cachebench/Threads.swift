@@ -6,9 +6,7 @@ import Synchronization
 struct SharedSlice: Sendable {
   /// Nanoseconds of every operation of every thread.
   var operations: [UInt64] = []
-  /// When the first thread began.
   var start = UInt64.max
-  /// When the last thread ended.
   var end: UInt64 = 0
   /// What went wrong, if anything.
   var error: (any Error)?

@@ -9,7 +9,6 @@ import Foundation
 /// On Linux it keys by host and path only, scans its folder on every store and crashes when a key
 /// that was stored twice is evicted: so its capacity is never reached here, and nothing is replaced.
 final class URLCacheSystem: CacheUnderTest {
-  /// A response with its request.
   struct Value {
     var request: URLRequest
     var response: CachedURLResponse
@@ -20,7 +19,6 @@ final class URLCacheSystem: CacheUnderTest {
   private let cache: URLCache
   private var lastBody = Data()
 
-  /// Opens a cache in a folder.
   init(path: String, corpus: Corpus) {
     self.corpus = corpus
     cache = URLCache(memoryCapacity: 0, diskCapacity: 1 << 40, diskPath: path)

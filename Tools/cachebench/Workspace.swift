@@ -4,7 +4,6 @@ import Foundation
 
 /// The folder that a run works in, and removes at its end.
 final class Workspace {
-  /// The absolute path of the folder.
   let path: String
   private var count = 0
 
@@ -30,7 +29,6 @@ final class Workspace {
     return directory
   }
 
-  /// Removes the folder of one system.
   func remove(_ directory: String) { try? FileManager.default.removeItem(atPath: directory) }
 
   func removeAll() { remove(path) }

@@ -3,7 +3,6 @@ import StoreChecking
 
 /// The advice at the end of a report: what to do next.
 struct Advice {
-  /// The sentences, one a line.
   let lines: [String]
 
   init(_ verdict: Verdict) {

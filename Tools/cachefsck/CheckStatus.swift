@@ -10,7 +10,6 @@ extension ExitStatus {
   /// Some problems are left.
   static let left = ExitStatus(rawValue: 4)
 
-  /// Creates the status for a tally.
   init(_ tally: Tally) {
     self = tally.found == 0 ? .clean : tally.left == 0 ? .repaired : .left
   }
@@ -21,21 +20,18 @@ extension ExitStatus {
   }
 }
 
-/// The number of findings of each kind.
 typealias Tally = [FindingKind: CheckReport.Count]
 
 extension Tally {
   /// The notes that do not count as problems.
   var notes: Int { reduce(0) { $0 + ($1.key.facts.isWrong ? 0 : $1.value.found) } }
 
-  /// Adds findings of a kind.
   mutating func add(_ kind: FindingKind, _ more: CheckReport.Count) {
     self[kind, default: .init()].found += more.found
     self[kind, default: .init()].repaired += more.repaired
     self[kind, default: .init()].lostEntries += more.lostEntries
   }
 
-  /// Adds another tally.
   mutating func add(_ other: Tally) {
     for (kind, count) in other { add(kind, count) }
   }

@@ -40,7 +40,6 @@ struct JSONReport: Sendable {
     }
   }
 
-  /// Prints the summary of the check of a store.
   func write(_ verdict: Verdict) throws(OutputError) {
     let report = verdict.report
     var members: [(String, JSONText)] = [("type", "summary")]

@@ -9,7 +9,6 @@ struct ResumeState: Sendable, Hashable {
   var repair: RepairLevel?
   /// The time of writing, in nanoseconds since 1970.
   var saved: Int64
-  /// The shards that are done.
   var shards: Set<UInt8>
   /// The number of checked entries and of the bytes of their bodies; for the display of the
   /// progress.
@@ -38,7 +37,6 @@ struct ResumeState: Sendable, Hashable {
     return Array((lines + ["end"]).map { $0 + "\n" }.joined().utf8)
   }
 
-  /// Creates a state.
   init(
     storeID: String, depth: CheckDepth, repair: RepairLevel?, saved: Int64,
     progress: CheckProgress, tally: Tally

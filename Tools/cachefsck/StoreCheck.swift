@@ -91,7 +91,6 @@ struct StoreCheck {
     return nil
   }
 
-  /// Prints the summary and returns the status.
   private func finish(_ verdict: Verdict) throws -> ExitStatus {
     if let text = verdict.errorText { printMessage("cachefsck: \(text)") }
     if request.isJSON {

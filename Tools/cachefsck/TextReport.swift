@@ -40,7 +40,6 @@ struct TextReport {
     }
   }
 
-  /// Returns the lines for the findings of a kind.
   private func group(_ kind: FindingKind) -> [String] {
     let facts = kind.facts
     let shown = verdict.shown[kind] ?? []

@@ -1,11 +1,9 @@
 import CommandLineTools
 import StoreChecking
 
-/// The result of the check of one store.
 struct Verdict {
   let argument: Argument
   let request: CheckRequest
-  /// The state that the check was resumed from.
   var earlier: ResumeState?
   /// The report of a complete check, or `nil` if the check has not come to its end.
   var report: CheckReport?
@@ -14,7 +12,6 @@ struct Verdict {
   private(set) var tally: Tally = [:]
   /// The first findings of each kind.
   private(set) var shown: [FindingKind: [Finding]] = [:]
-  /// How far the check has come.
   private(set) var progress: CheckProgress?
   /// Whether `--resume` will continue this check.
   var canResume = false
@@ -49,7 +46,6 @@ struct Verdict {
     return found | (isCancelled ? .cancelled : .operationalError)
   }
 
-  /// One word for the result of the check.
   var word: String {
     if error != nil { return isCancelled ? "cancelled" : "failed" }
     if report?.partialCause != nil { return "partial" }

@@ -133,11 +133,9 @@ final class Watcher: CheckObserver {
     return UInt8(String(decoding: name, as: UTF8.self), radix: 16)
   }
 
-  /// The findings of this run.
   var tally: Tally { state.withLock { $0.tally } }
   /// The first findings of each kind; none with JSON.
   var shown: [FindingKind: [Finding]] { state.withLock { $0.shown } }
-  /// How far the check has come.
   var progress: CheckProgress? { state.withLock { $0.progress } }
   /// The reason why the state could not be saved.
   var stateProblem: StateFile.Problem? { state.withLock { $0.stateProblem } }

@@ -1,11 +1,9 @@
 import CommandLineTools
 import StoreMigration
 
-/// The values of `--from`.
 enum FormatChoice: String, CaseIterable, Sendable {
   case auto, offlinecache, coredata, cfnetwork, yycache
 
-  /// The format, or `nil` for any.
   var format: SourceFormat? { SourceFormat(rawValue: rawValue) }
 }
 

@@ -1,11 +1,9 @@
 import CommandLineTools
 import StoreMigration
 
-/// The options of a command line.
 struct MigrationRequest: Sendable {
   let source: String
   let destination: String
-  /// The options for the library.
   let options: MigrationOptions
   let isJSON: Bool
   let report: String?
@@ -48,7 +46,6 @@ struct MigrationRequest: Sendable {
     isResumed = invocation[declared.resume]
   }
 
-  /// Whether the report is JSON lines.
   var reportsJSON: Bool {
     isJSON || report?.hasSuffix(".json") == true || report?.hasSuffix(".jsonl") == true
   }

@@ -59,7 +59,6 @@ struct MigrationSummary {
   private var hasBytes: Bool { freeBytes.map { $0 > counts.neededBytes } ?? true }
   private var hasFiles: Bool { freeFiles.map { $0 >= counts.neededFiles } ?? true }
 
-  /// One word for the result.
   private var word: String {
     if isCancelled { return "cancelled" }
     return failure != nil ? "failed" : request.options.isDryRun ? "planned" : "done"
@@ -78,7 +77,6 @@ struct MigrationSummary {
     return terminalSafe(source?.path ?? request.source) + format + rows
   }
 
-  /// The lines for people.
   var lines: [String] {
     let would = request.options.isDryRun ? "would be " : ""
     var lines = [head]

@@ -3,7 +3,6 @@ import CacheSystem
 import CommandLineTools
 import StoreMigration
 
-/// The reason why a file cannot be the report.
 struct ReportProblem: Error, CustomStringConvertible {
   let path: String
   let status: FileStatus
@@ -31,7 +30,6 @@ struct ReportProblem: Error, CustomStringConvertible {
   }
 }
 
-/// The file with a line for each row.
 final class ReportFile {
   private let path: String
   private let isJSON: Bool
@@ -77,14 +75,12 @@ final class ReportFile {
   /// The length of the file once all collected text is written.
   var length: Int64 { written + Int64(waiting.count) }
 
-  /// Adds the line of a row.
   func write(_ result: RowResult) throws(OutputError) {
     waiting += Array((isJSON ? Self.json(result) : Self.text(result)).utf8)
     waiting.append(10)
     if waiting.count >= Self.capacity { try flush() }
   }
 
-  /// Writes the collected text.
   func flush() throws(OutputError) {
     do throws(SystemError) {
       try files.write(file, waiting, at: written)

@@ -7,9 +7,7 @@ struct ResumeState: Sendable, Hashable {
   /// A digest of the store, the unchanged source and the options. If it differs, the state belongs
   /// to another migration.
   var subject: String
-  /// The last row that is done.
   var row: Int64
-  /// The counts up to that row.
   var counts: MigrationCounts
   var reportLength: Int64
 
@@ -31,7 +29,6 @@ struct ResumeState: Sendable, Hashable {
     return Array((lines + ["end"]).map { $0 + "\n" }.joined().utf8)
   }
 
-  /// Creates a state.
   init(subject: String, row: Int64, counts: MigrationCounts, reportLength: Int64) {
     self.subject = subject
     self.row = row

@@ -12,7 +12,6 @@ final class RowWatcher {
   private var bytes: UInt64 = 0
   private var rows = 0
   private var lastSaved = ContinuousClock.now
-  /// The last row that was reported.
   private(set) var row: Int64?
   /// The reason why the report could not be written.
   private(set) var outputError: OutputError?
@@ -74,7 +73,6 @@ final class RowWatcher {
     } catch { stateProblem = error }
   }
 
-  /// Writes the rest of the report.
   func finish() {
     guard outputError == nil else { return }
     do throws(OutputError) { try report?.flush() } catch { outputError = error }

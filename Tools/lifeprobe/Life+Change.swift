@@ -38,7 +38,6 @@ extension Life {
     return oracle.entries.contains { $0.key != plan.key && $0.value.body == entry.body }
   }
 
-  /// Chooses a change.
   func plan(_ step: Step) -> Plan {
     let key = anyKey()
     switch step {

@@ -23,7 +23,6 @@ extension Life {
       fingerprintKey: FingerprintKey(bytes: Array(repeating: 7, count: FingerprintKey.byteCount)))
   }
 
-  /// Returns the oracle's name of an entry.
   func name(of info: EntryInfo) -> ByteString {
     info.variant == 0 ? info.key : history(of: info.key)
   }

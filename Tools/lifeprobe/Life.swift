@@ -7,7 +7,6 @@ import TestSupport
 
 /// A store in use for a long time, step by step.
 final class Life {
-  /// One program that has the store open.
   struct Program {
     var process: SimulatedProcess
     var store: Store
@@ -28,11 +27,9 @@ final class Life {
   private var stepCount = 0
   private var crashCount = 0
   var evictionCount = 0
-  /// The answers from history.
   var historyCount = 0
   /// The most bytes of bodies in the journal: few, so that its segments are often dropped.
   private static let logBytes: Int64 = 64 << 10
-  /// The limit of reported findings.
   private static let maximumFindings = 20
 
   init(seed: UInt64, settling: Settling) {
@@ -195,7 +192,6 @@ final class Life {
 
   // MARK: Checks
 
-  /// Compares the statistics of the store with the oracle.
   private func checkNumbers() {
     let now = store.statistics
     let live = Int64(now.journalBytes - now.deadJournalBytes)

@@ -45,7 +45,6 @@ struct Oracle {
     return Int64(most / 8) < logBytes ? 0 : logBytes
   }
 
-  /// Makes an entry the one that was accessed last.
   mutating func touch(_ key: ByteString) {
     turn += 1
     entries[key]?.accessed = turn

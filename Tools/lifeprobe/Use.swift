@@ -11,7 +11,6 @@ enum Step: Hashable {
 /// A kind of use: how often what is done, and within which limits.
 struct Use {
   var name: String
-  /// The keys that are used.
   var keys: Int
   /// The longest body of most entries.
   var bodyBytes: Int
@@ -96,7 +95,6 @@ struct Use {
       limits: Limits(bytes: 3 << 20, entries: 150), processes: 2),
   ]
 
-  /// Chooses a step.
   func step(_ random: inout SplitMix64) -> Step {
     var place = Int(random.next() % UInt64(steps.reduce(0) { $0 + $1.1 }))
     for (step, weight) in steps {

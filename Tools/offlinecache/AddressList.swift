@@ -74,10 +74,8 @@ final class AddressQueue: Sendable {
   private let addresses: [String]
   private let position = Atomic<Int>(0)
 
-  /// Creates a queue that begins with the first address.
   init(_ addresses: [String]) { self.addresses = addresses }
 
-  /// Returns the next address, or `nil` if all have been taken.
   func next() -> String? {
     let index = position.wrappingAdd(1, ordering: .relaxed).oldValue
     return index < addresses.count ? addresses[index] : nil

@@ -20,7 +20,6 @@ struct AuthorityFiles {
   var keyPath: String { key.path }
   var bundlePath: String { bundle.path }
   var ownBundlePath: String { ownBundle.path }
-  /// The configuration for apt(8).
   var aptPath: String { apt.path }
 
   init() throws {

@@ -109,7 +109,6 @@ private final class OutputLines: Sendable {
   }
 }
 
-/// The sums of the progress of all downloads.
 private final class ProgressSums: Sendable {
   private struct Sums {
     /// Servers may state any length; more than this counts as unknown, so that no sum overflows.

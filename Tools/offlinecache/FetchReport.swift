@@ -4,7 +4,6 @@ import CommandLineTools
 import HTTPCaching
 import Synchronization
 
-/// The outcome of the fetch of one URL.
 enum FetchOutcome: Sendable {
   /// The body was received: the word for its source, the HTTP status, its length in bytes, and a
   /// note if there is more to report.
@@ -35,7 +34,6 @@ final class FetchReport: Sendable {
   private let output = Mutex(Output.standard())
   private let start = ContinuousClock.now
 
-  /// Creates an empty report.
   init(printsLines: Bool, printsSummary: Bool, isQuiet: Bool, progress: ProgressLine) {
     self.printsLines = printsLines
     self.printsSummary = printsSummary

@@ -55,7 +55,6 @@ struct FetchRun: Sendable {
     }
   }
 
-  /// Fetches one URL and reports the outcome.
   private func fetch(_ address: String) async throws(OutputError) {
     var address = address
     let outcome: FetchOutcome

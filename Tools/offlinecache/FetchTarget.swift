@@ -3,7 +3,6 @@ import HTTPSemantics
 
 /// The place where the bodies of a fetch are written, besides the store.
 enum FetchTarget: Sendable {
-  /// No other place.
   case none
   /// One body goes to a file, or to standard output for `-`.
   case file(Argument)
@@ -21,7 +20,6 @@ enum FetchTarget: Sendable {
   /// - Parameter isGood: whether there is a body; `nil` before the request is sent. A file with a
   ///   given name is opened before that, so that a wrong name costs no transfer; one whose name
   ///   comes from the URL, once there is a body.
-  /// - Throws: ``OutputError``.
   func open(for url: NormalizedURL, isGood: Bool?) throws(OutputError) -> OutputFile? {
     switch (self, isGood) {
     case (.file(let path), nil): try OutputFile(path)

@@ -83,7 +83,6 @@ enum Report {
     printMessage("\(verb) \(count) \(count == 1 ? "entry" : "entries")")
   }
 
-  /// Prints that a key has no entry.
   static func notFound(_ key: Argument) {
     let remedy = keyOfPage(key) ?? "'offlinecache ls' lists the keys"
     printMessage("offlinecache: \(key): there is no such entry; \(remedy)")

@@ -13,7 +13,6 @@ enum HeaderOption {
 }
 
 extension ValueKind where Value == HTTPField {
-  /// A field of a request.
   static var header: ValueKind {
     ValueKind("NAME: VALUE") { argument throws(InvalidValue) in
       guard let colon = argument.bytes.firstIndex(of: UInt8(ascii: ":")),

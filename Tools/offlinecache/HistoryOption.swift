@@ -13,7 +13,6 @@ enum HistoryOption {
 
   static let all: [any OptionDeclaration] = [none, noStore]
 
-  /// Applies the options to the rules of a private cache.
   static func apply(_ invocation: Invocation, to rules: inout CacheRules) throws {
     try invocation.exclude(none, noStore)
     rules.keepsHistory = !invocation[none]

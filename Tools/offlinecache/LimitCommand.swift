@@ -78,9 +78,7 @@ enum LimitCommand {
   }
 }
 
-/// The value of a limit on the command line.
 struct LimitValue: Sendable {
-  /// The number, or `nil` for no limit.
   var number: UInt64?
 }
 

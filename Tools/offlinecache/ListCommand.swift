@@ -4,7 +4,6 @@ import CommandLineTools
 
 /// `ls`: lists entries.
 enum ListCommand {
-  /// The orders in which entries can be listed.
   enum Order: String, CaseIterable, Sendable {
     case access, size, age
   }

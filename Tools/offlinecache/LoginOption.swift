@@ -38,7 +38,6 @@ enum LoginOption {
   }
 }
 
-/// A user of one host.
 struct LoginPlace: Sendable {
   /// The value of the option, unchanged.
   let text: String

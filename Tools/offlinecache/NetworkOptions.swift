@@ -87,7 +87,6 @@ enum NetworkOptions {
   }
 }
 
-/// One value of `--pin`.
 struct HostPin: Sendable {
   let host: String
   let pin: Pin

@@ -12,8 +12,6 @@ final class OutputFile {
   private let output: Output
 
   /// Opens standard output for `-`, else a temporary file beside the path.
-  ///
-  /// - Throws: ``OutputError``.
   init(_ argument: Argument) throws(OutputError) {
     if argument == "-" {
       (path, replacement, output) = ([], nil, .standard())

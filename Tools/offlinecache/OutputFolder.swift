@@ -17,8 +17,6 @@ final class OutputFolder: Sendable {
   }
 
   /// Opens the file for the body of a URL, and creates the folders above it.
-  ///
-  /// - Throws: ``OutputError``.
   func open(for url: NormalizedURL) throws(OutputError) -> OutputFile {
     let parts = OutputPath.path(for: url).split(separator: slash)
     let file = try files.withLock { files throws(OutputError) -> [UInt8] in

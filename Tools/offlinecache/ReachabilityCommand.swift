@@ -88,7 +88,6 @@ enum ReachabilityCommand {
 }
 
 extension ValueKind where Value == NetworkProbe {
-  /// A host and a port to connect to.
   static var probe: ValueKind {
     ValueKind(
       "HOST:PORT", expected: "a host and a port such as example.org:443 or [::1]:80"

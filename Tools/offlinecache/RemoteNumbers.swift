@@ -61,7 +61,6 @@ struct RemoteNumbers {
       .map { (String($0.key.dropFirst(name.utf8.count + 1)), $0.value) }.sorted { $0.0 < $1.0 }
   }
 
-  /// The rows for people.
   var rows: [[String]] {
     let tier = "tier '\(terminalSafe(namespace))'"
     let misses = reasons("misses").reduce(0) { $0 + $1.1 }
@@ -74,7 +73,6 @@ struct RemoteNumbers {
     ]
   }
 
-  /// The numbers for programs.
   var json: JSONText {
     let names = ["hits", "read_bytes", "offers_stored", "written_bytes", "offers_dropped"]
     return .object(

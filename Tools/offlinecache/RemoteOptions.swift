@@ -155,7 +155,6 @@ enum RemoteOptions {
       user: String(login[..<colon]), password: String(login[login.index(after: colon)...]))
   }
 
-  /// The most bytes of a secret.
   private static let secretBytes = 4096
 
   private static func secret(_ invocation: Invocation) throws -> [UInt8] {

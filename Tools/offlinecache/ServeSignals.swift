@@ -8,7 +8,6 @@ import Synchronization
 /// can be repeated, but a server has to finish the responses to its clients. So the first SIGTERM,
 /// SIGINT or SIGQUIT asks it to stop, the second one ends the process, and SIGHUP reopens the log.
 final class ServeSignals: Sendable {
-  /// The request that a signal makes.
   enum Event: Sendable {
     case stop, reopen
   }
@@ -19,7 +18,6 @@ final class ServeSignals: Sendable {
   private let more: AsyncStream<Event>.Continuation
   private let cleaning = Mutex<(@Sendable () -> Void)?>(nil)
 
-  /// Makes the server stop as a signal does.
   func stop() { more.yield(.stop) }
 
   /// Sets what is called before a second signal ends the process; `nil` for nothing.

@@ -6,7 +6,6 @@ import HTTPTransports
 // The kinds of values of the options of `serve`.
 
 extension ValueKind where Value == ListenAddress {
-  /// A host and a port.
   static var listenAddress: ValueKind {
     ValueKind(
       "HOST:PORT", expected: "a host and a port such as 127.0.0.1:8080 or [::1]:8080"

@@ -6,15 +6,12 @@ import CommandLineTools
 struct ToolError: Error, CustomStringConvertible {
   /// The path, or another name for the thing that has the problem.
   var subject: String
-  /// The problem.
   var problem: String
-  /// The advice.
   var remedy: String
 
   var description: String { "\(terminalSafe(subject)): \(problem); \(remedy)" }
 }
 
-/// The way in which a command uses the store.
 enum StoreUse {
   /// The command only reads it; a store that cannot be written is opened, too.
   case read
@@ -119,6 +116,5 @@ extension Invocation {
 let slash = UInt8(ascii: "/")
 
 extension ByteString {
-  /// Creates a key from an argument.
   init(_ argument: Argument) { self.init(bytes: argument.bytes) }
 }

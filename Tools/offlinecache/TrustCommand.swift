@@ -141,7 +141,6 @@ struct TrustVariables {
   /// The variables that name files of the user's own, and these files.
   let own: [(name: String, value: String)]
   let bundle: String
-  /// Whether the bundle has the authorities of the system.
   let hasSystem: Bool
   private let files: AuthorityFiles
 
@@ -204,7 +203,6 @@ enum SystemTrust {
   private static let folder = "/usr/local/share/ca-certificates"
   private static let path = "\(folder)/offlinecache.crt"
 
-  /// Adds the certificate, or removes it.
   static func change(_ certificate: String, undoes: Bool) throws {
     guard let update = ProgramRun.find("update-ca-certificates"), unsafe access(folder, F_OK) == 0
     else {

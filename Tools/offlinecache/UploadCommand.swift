@@ -112,7 +112,6 @@ enum UploadCommand {
   }
 }
 
-/// One value of `--form`.
 enum FormPart: Sendable {
   case value(String, String)
   case file(String, path: String, type: String?)

@@ -8,7 +8,6 @@ import TestSupport
   import FoundationNetworking
 #endif
 
-/// Ends the process with a message.
 func stop(_ code: Int32, _ message: String) -> Never {
   FileHandle.standardError.write(Data("sessionprobe: \(message)\n".utf8))
   exit(code)
@@ -67,7 +66,6 @@ final class Setting: Sendable {
     return answer
   }
 
-  /// The body that belongs to a target.
   static func body(of target: String) -> [UInt8] {
     let final = target.hasPrefix("/moved/") ? "/hot/" + target.dropFirst(7) : target[...]
     let seed = final.utf8.reduce(into: UInt64(7)) { $0 = $0 &* 31 &+ UInt64($1) }

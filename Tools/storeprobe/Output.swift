@@ -1,7 +1,6 @@
 import CLibrary
 import CacheSystem
 
-/// Prints a line and ends the process.
 func stop(_ code: Int32, _ line: String) -> Never {
   say(line)
   exit(code)

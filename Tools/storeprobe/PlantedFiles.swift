@@ -5,7 +5,6 @@ import Synchronization
 @safe
 struct PlantedFiles: FileSystem {
   private let real = RealFileSystem(repeatsInterrupted: !PlantedBug.isOn(.nointr))
-  /// The names that descriptors were opened by.
   private let names = OpenNames()
 
   private func has(_ bug: PlantedBug) -> Bool { PlantedBug.isOn(bug) }
@@ -41,7 +40,6 @@ struct PlantedFiles: FileSystem {
     try real.openOnce(userPath: "/proc/self/fd/\(directory)/\(path.text)", options)
   }
 
-  /// Removes the bodies beside a new one.
   private func removeBodies(in directory: Int32, at path: PathName) {
     var old: [PathName] = []
     try? real.list(directory) { name, _ in

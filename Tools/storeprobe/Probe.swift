@@ -2,7 +2,6 @@ import CacheFormat
 import CacheStore
 import CacheSystem
 
-/// The store under test.
 struct Probe: Sendable {
   let path: String
   let isFull: Bool

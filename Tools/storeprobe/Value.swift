@@ -16,7 +16,6 @@ enum ProbeBody {
     return body
   }
 
-  /// Whether a body is one that was made for this key.
   static func isGenuine(_ body: [UInt8], for key: String) -> Bool {
     guard let end = body.firstIndex(of: 10), end < 200 else { return false }
     let words = String(decoding: body[..<end], as: UTF8.self).split(separator: " ")

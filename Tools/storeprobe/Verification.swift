@@ -3,7 +3,6 @@ import CacheStore
 
 /// What may be missing when a store is held against its promises.
 enum Leniency {
-  /// Nothing.
   case nothing
   /// Anything may be gone; what is there is as it was promised last.
   case losses

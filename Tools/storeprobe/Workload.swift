@@ -4,7 +4,6 @@ import CacheStore
 import CacheSystem
 import Synchronization
 
-/// One change to a store.
 enum Change {
   case put(key: String, body: [UInt8], note: ByteString)
   /// In pieces, through a writer.

@@ -5,7 +5,6 @@ import Synchronization
 
 /// An open file that answers for a URL.
 final class SubstituteFile: Sendable {
-  /// The path, for messages.
   let path: String
   let status: FileStatus
   private let descriptor: Descriptor
@@ -61,7 +60,6 @@ final class SubstituteFile: Sendable {
     return bytes
   }
 
-  /// Returns the digest of the content.
   func digest() throws(SystemError) -> Digest {
     var hasher = DigestHasher()
     var offset: UInt64 = 0

@@ -2,7 +2,6 @@ import HTTPSemantics
 
 /// The URLs of a rule.
 enum SubstitutePattern: Sendable, Hashable {
-  /// One URL.
   case exact(NormalizedURL)
   /// All targets of an origin with this beginning and a path after it.
   case below(NormalizedURL.Origin, prefix: [UInt8])

@@ -9,14 +9,12 @@ public struct SubstituteRule: Sendable, Hashable {
     /// A folder: the URL after the pattern is a path below it.
     case folder(String)
 
-    /// The path of the file or folder.
     var path: String {
       switch self {
       case .file(let path), .folder(let path): path
       }
     }
 
-    /// The kind of the path, in a word.
     var kind: String {
       switch self {
       case .file: "file"

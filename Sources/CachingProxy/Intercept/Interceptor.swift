@@ -110,7 +110,6 @@ final class Interceptor: Sendable {
 struct InterceptedTarget: Sendable, Hashable {
   /// `https`, host and port, with the path `/`.
   let url: NormalizedURL
-  /// Host and port.
   let authority: String
 
   init?(_ head: ConnectHead) {

@@ -12,13 +12,11 @@ package final class LocalAuthority: @unchecked Sendable {
   private let authority: OpaquePointer
   private let made: Lock<MadeCertificates>
 
-  /// The name, for people.
   package let name: String
   /// The SHA-256 of the certificate.
   package let fingerprint: [UInt8]
   /// The names of the hosts for which, and for those below them, it may vouch; empty for all.
   package let hosts: [String]
-  /// The times between which the certificate is valid.
   package let from: Timestamp, to: Timestamp
 
   /// Days for which a made certificate is valid. Clients accept no more than 398.
@@ -147,7 +145,6 @@ package final class LocalAuthority: @unchecked Sendable {
   @discardableResult
   static func forget(_ socket: Int32) -> ocmhd_handshake { ocmhd_end_handshake(socket) }
 
-  /// The number of certificates that are kept.
   var madeCount: Int { made.withLock { $0.count } }
 
   private func make(_ host: String) -> MadeCertificate? {

@@ -13,7 +13,6 @@ enum AnswerOutcome: Int, Sendable, CaseIterable {
   case miss
   /// The answer came from the origin, because no cache may answer such a request.
   case bypass
-  /// The answer is an error of the proxy itself.
   case error
 
   /// Determines the outcome of an answer that is not one of the proxy's own pages.

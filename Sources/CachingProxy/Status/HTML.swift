@@ -13,7 +13,6 @@ struct HTML: ExpressibleByStringInterpolation, Sendable, Hashable {
     text = stringInterpolation.text
   }
 
-  /// Creates a piece by joining others.
   init(_ pieces: some Sequence<HTML>) {
     text = ""
     for piece in pieces { text += piece.text }

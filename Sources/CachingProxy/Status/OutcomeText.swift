@@ -1,6 +1,5 @@
 internal import HTTPSemantics
 
-/// Texts for the outcomes of answers.
 enum OutcomeText {
   /// Returns the word for an outcome, which is also the name of its colour in the style.
   static func name(of outcome: AnswerOutcome) -> String { "\(outcome)" }

@@ -22,7 +22,6 @@ package struct ProxyFacts: Sendable, Hashable {
   /// Whether other machines can connect. Then nothing can be changed from its pages.
   package var isOpenToOthers = true
 
-  /// Creates the facts of a proxy.
   package init(isShared: Bool, origin: String?, isOffline: Bool, address: String) {
     self.isShared = isShared
     self.origin = origin.map { $0.hasSuffix("/") ? String($0.dropLast()) : $0 }
@@ -80,7 +79,6 @@ package final class ProxyStatus: ProxyObserver {
     }
   }
 
-  /// The path of the list of all sites.
   package static var sitesPath: String { StatusPaths.sites }
 
   /// Records an answer.
@@ -90,10 +88,8 @@ package final class ProxyStatus: ProxyObserver {
     traffic.add(record)
   }
 
-  /// Records that a tunnel has begun.
   package func tunnelBegan() { traffic.tunnelBegan() }
 
-  /// Records that a host is tunnelled for an hour.
   package func leftAlone(_ host: String) {
     let now = Timestamp(nanoseconds: clock.now())
     leftAlone.withLock { hosts in

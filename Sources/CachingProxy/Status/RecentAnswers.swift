@@ -46,7 +46,6 @@ final class RecentAnswers: Sendable {
     _ = consume oldest
   }
 
-  /// Returns the answers, the newest first.
   func newest() -> [RecentAnswer] {
     shelves.flatMap { shelf in shelf.ring.withLock { $0.answers.compactMap { $0 } } }
       .sorted { $0.number > $1.number }

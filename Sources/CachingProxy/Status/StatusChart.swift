@@ -31,7 +31,6 @@ struct StatusChart {
     }
   }
 
-  /// The chart with its title and axis.
   var html: HTML {
     """
     <section class="card chart" aria-label="\(title)">

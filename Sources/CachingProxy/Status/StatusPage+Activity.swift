@@ -1,6 +1,5 @@
 // The answers over time, and their sums.
 extension StatusPage {
-  /// The charts and the counts.
   var activity: HTML {
     let seconds = StatusChart(
       spans: report.traffic.seconds, spansPerColumn: 5, secondsPerSpan: 1,

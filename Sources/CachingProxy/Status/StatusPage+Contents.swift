@@ -53,7 +53,6 @@ extension StatusPage {
     return "<p class=\"facts\">\(facts).</p>\(fillLevel)"
   }
 
-  /// The fill level of the store, if it has a limit.
   private var fillLevel: HTML {
     guard let limit = report.limits.bytes, limit > 0 else { return "" }
     let used =

@@ -2,7 +2,6 @@ internal import CacheFormat
 
 // The last answers, each with its reason.
 extension StatusPage {
-  /// The number of answers that are visible at first.
   private static let shownAnswers = 12
 
   /// The last answers. The older ones are folded.

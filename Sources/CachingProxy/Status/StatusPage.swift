@@ -78,7 +78,6 @@ struct StatusPage {
       """
   }
 
-  /// The most important numbers.
   private var glance: HTML {
     let total = report.traffic.total
     let recent = report.traffic.last(seconds: Traffic.keptSeconds).hitRate

@@ -5,7 +5,6 @@ internal import RemoteTier
 
 // The names are stable: Docs/Serve.md lists them, and they change only with `version`.
 extension StatusReport {
-  /// The report as one JSON object.
   var json: String {
     JSONText.object([
       ("version", 1), ("time", .string(now.description)),

@@ -1,4 +1,3 @@
-/// The script of the page for people.
 enum StatusScript {
   /// Replaces `main` by that of a new page every three seconds, as long as the page is visible and
   /// the user has not stopped it. Unfolded parts stay unfolded. It creates no markup itself.

@@ -1,4 +1,3 @@
-/// The style of the page for people.
 enum StatusStyle {
   /// Returns the beginning of a document, up to the style; the caller closes the head.
   ///

@@ -1,6 +1,5 @@
 internal import CacheFormat
 
-/// Formats quantities for people.
 enum StatusText {
   /// Returns a count with commas: `1,234,567`.
   static func count(_ value: UInt64) -> String {

@@ -8,9 +8,7 @@ struct StoreSurvey: Sendable {
   /// The limit on the length of a name, in bytes; a key may have 64 KiB.
   static let maximumNameBytes = 1024
 
-  /// The time at which the walk ended.
   var time = Timestamp(nanoseconds: 0)
-  /// The duration of the walk.
   var nanoseconds: Int64 = 0
   var entries: UInt64 = 0
   /// The names with the most bytes: by host, by first part of the path, and by type.

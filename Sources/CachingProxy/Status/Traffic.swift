@@ -34,10 +34,8 @@ final class Traffic: Sendable {
     }
   }
 
-  /// Records that a tunnel has begun.
   func tunnelBegan() { state.withLock { $0.tunnels.began += 1 } }
 
-  /// Returns the counts up to a moment.
   func report(at now: Timestamp) -> TrafficReport {
     let (total, tunnels, seconds, minutes) = state.withLock {
       ($0.total, $0.tunnels, $0.seconds, $0.minutes)
@@ -50,7 +48,6 @@ final class Traffic: Sendable {
   }
 }
 
-/// The counts up to a moment.
 struct TrafficReport: Sendable {
   var total: TrafficCounts
   var tunnels = TunnelCounts()

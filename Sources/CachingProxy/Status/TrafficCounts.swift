@@ -19,7 +19,6 @@ struct TrafficCounts: Sendable, Hashable {
     if record.storingFailure != nil { notStored += 1 }
   }
 
-  /// Adds the counts of another span of time.
   static func += (left: inout TrafficCounts, right: TrafficCounts) {
     left.outcomes &+= right.outcomes
     left.sentBytes &+= right.sentBytes
@@ -48,18 +47,14 @@ struct TrafficCounts: Sendable, Hashable {
 
 /// The counts of the tunnels since the start.
 struct TunnelCounts: Sendable, Hashable {
-  /// The number of tunnels that have begun.
   var began: UInt64 = 0
-  /// The number of tunnels that have ended.
   private(set) var ended: UInt64 = 0
   /// The bytes to and from clients, of the tunnels that have ended.
   private(set) var sentBytes: UInt64 = 0
   private(set) var receivedBytes: UInt64 = 0
 
-  /// The number of tunnels that are open.
   var open: UInt64 { began - min(began, ended) }
 
-  /// Records the end of a tunnel.
   mutating func end(_ record: AnswerRecord) {
     ended += 1
     sentBytes &+= record.bytesSent

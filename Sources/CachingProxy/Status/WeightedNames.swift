@@ -7,7 +7,6 @@ struct WeightedNames: Sendable {
 
   private var sums: [String: Weight] = [:]
 
-  /// The entries and bytes of one name.
   struct Weight: Sendable, Hashable {
     var name: String
     var entries: UInt64 = 0

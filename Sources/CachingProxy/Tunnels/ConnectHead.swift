@@ -5,7 +5,6 @@ struct ConnectHead: Hashable {
   /// The longest head, in bytes.
   static let maximumBytes = 16 * 1024
 
-  /// The beginning of every such request.
   static let start = Array("CONNECT ".utf8)
 
   /// The name or address in lower case; an IPv6 address with its brackets.
@@ -32,8 +31,6 @@ struct ConnectHead: Hashable {
   }
 
   /// Checks a head, with its empty line.
-  ///
-  /// - Throws: ``RequestRefusal``.
   init(_ bytes: [UInt8]) throws(RequestRefusal) {
     var lines: [ArraySlice<UInt8>] = bytes.dropLast(4).split(
       separator: 0x0A, omittingEmptySubsequences: false)

@@ -10,7 +10,6 @@ struct TunnelFlow {
   /// The bytes that were moved in one turn at most, so that one tunnel does not delay the others.
   static let turnBytes = 1 << 20
 
-  /// The result of a turn.
   enum Outcome {
     /// The flow waits for one of the connections.
     case waiting
@@ -23,7 +22,6 @@ struct TunnelFlow {
   }
 
   private var pending: ArraySlice<UInt8>
-  /// Whether the sender has sent its last byte.
   private(set) var hasEnded = false
   /// Whether the receiver was told so, unless the bytes are dropped.
   private(set) var isFinished = false

@@ -3,11 +3,9 @@ import HTTPTransports
 
 /// Which tunnels a proxy opens. Docs/Security.md has the attacks.
 struct TunnelRules: Sendable {
-  /// The ports that tunnels may lead to.
   let ports: Set<UInt16>
   /// The port at which this proxy listens, on each of this machine's addresses.
   let ownPort: UInt16
-  /// Whether tunnels may lead to this machine and to private networks.
   let allowsPrivate: Bool
   let isOffline: Bool
   let identity: ProxyIdentity

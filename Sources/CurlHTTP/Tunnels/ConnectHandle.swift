@@ -40,7 +40,6 @@ final class ConnectHandle {
     }
   }
 
-  /// Connects, and waits for that.
   func connect() throws(TransportError) -> any TunnelEnd {
     let left = deadline - .now
     guard left > .zero else { throw error(.timeout, "no thread became free in time") }

@@ -45,7 +45,6 @@ final class UpgradeExchange {
     }
   }
 
-  /// The head of the request.
   private func head() -> [UInt8] {
     let url = request.url
     let port = url.port == url.scheme.defaultPort ? "" : ":\(url.port)"

@@ -1,6 +1,5 @@
 import CLibrary
 
-/// An IPv4 or IPv6 address.
 package struct IPAddress: Sendable, Hashable {
   /// 4 or 16 bytes, in network byte order.
   package let bytes: [UInt8]

@@ -31,7 +31,6 @@ package enum UpgradeAnswer: Sendable {
   case ignored
 }
 
-/// The destination of a tunnel.
 package struct TunnelTarget: Sendable {
   /// The name or numeric address, in lower case; an IPv6 address with its brackets.
   package let host: String

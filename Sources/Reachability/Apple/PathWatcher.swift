@@ -22,7 +22,6 @@
       NetworkState(.free, reason: "the system has not reported its paths yet")
     }
 
-    /// Stops watching.
     func stop() { monitor.cancel() }
   }
 

@@ -2,11 +2,9 @@
 enum NetlinkMessage: Hashable {
   /// The route of packets to the requested address.
   case route(Route)
-  /// A link.
   case link(Link)
   /// An error of the kernel, as an errno value; 0 is an acknowledgement.
   case failure(Int32)
-  /// Anything else.
   case other
 
   /// The response to RTM_GETROUTE.

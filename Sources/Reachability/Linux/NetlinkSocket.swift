@@ -31,7 +31,6 @@
       return route
     }
 
-    /// Returns a link.
     func link(_ index: Int32, _ sequence: UInt32) throws(SystemError) -> NetlinkMessage.Link {
       try check(cr_ask_link(number, sequence, index))
       guard case .link(let link) = try answer(to: sequence) else { throw .inputOutput }

@@ -19,8 +19,6 @@
     private let isStopped = Atomic(false)
 
     /// Opens the sockets. The thread is started by ``start(_:)``.
-    ///
-    /// - Throws: ``ReachabilityError``.
     init(_ options: ReachabilityOptions) throws(ReachabilityError) {
       do throws(SystemError) {
         // The socket for notifications is opened first, so that changes after the first look are
@@ -35,7 +33,6 @@
       }
     }
 
-    /// Returns the present state.
     func look() throws(ReachabilityError) -> NetworkState {
       var sequence: UInt32 = 0
       do throws(SystemError) {

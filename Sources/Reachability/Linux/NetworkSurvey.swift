@@ -47,7 +47,6 @@
 enum Way: Hashable {
   /// They cannot leave.
   case closed
-  /// Through a link.
   case link(NetlinkMessage.Link)
 }
 

@@ -15,7 +15,6 @@ final class BodyHasher {
   private let isCancelled: @Sendable () -> Bool
   private let buffer: UnsafeMutableRawBufferPointer
   private var hasher = DigestHasher()
-  /// The bytes read so far.
   private(set) var readBytes: UInt64 = 0
 
   init(

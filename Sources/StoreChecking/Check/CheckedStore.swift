@@ -35,7 +35,6 @@ final class CheckedStore: Sendable {
     self.tree = EntriesDirectory(tree)
   }
 
-  /// The present directory `entries`.
   var entries: EntriesDirectory {
     if let catalog { return catalog.entriesDirectory }
     guard let tree else { preconditionFailure("there is an engine or a tree") }

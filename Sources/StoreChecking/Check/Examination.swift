@@ -5,7 +5,6 @@ internal import CacheSystem
 /// The comparison of the index entries of a key with the contents of its directory. It is a pure
 /// function of the scene, and is made without a lock, with the lock, and after a repair.
 struct Examination {
-  /// Facts about the whole store.
   struct Context: Sendable {
     var hasIndex: Bool
     /// Whether the journal is whole, so that files without a record were never promised; otherwise

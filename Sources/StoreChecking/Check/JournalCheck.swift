@@ -28,7 +28,6 @@ struct JournalCheck {
   /// The sequence number of the last record; 0 before the first record, and after damage, if the
   /// next number may be any.
   private var sequence: UInt64 = 0
-  /// The highest sequence number that was read.
   private var lastSequence: UInt64 = 0
   /// The bytes at the end of a segment without a seal, as long as the next record may show that
   /// nothing is missing there: a segment with a second name is left with what is torn at its end.

@@ -21,7 +21,6 @@ struct KeyScene: Sendable {
   var directory: DirectoryScene = .missing
   /// The metadata files in the directory, by variant.
   var metadata: [UInt64: MetadataScene] = [:]
-  /// The bodies in the directory.
   var bodies: [Digest: BodyScene] = [:]
   /// The reasons for which the journal no longer has variants whose files are in the directory.
   /// Only read with the shard locked.
@@ -53,7 +52,6 @@ struct KeyScene: Sendable {
   func path(_ name: PathName) -> [UInt8] { path + [UInt8(ascii: "/")] + name.bytes }
 }
 
-/// The state of the directory of a key.
 enum DirectoryScene: Sendable {
   case missing
   case directory(FileStatus)
@@ -66,7 +64,6 @@ struct MetadataScene: Sendable {
   var reading: DocumentReading
 }
 
-/// The result of reading a metadata file.
 enum DocumentReading: Sendable {
   case document(DocumentFacts)
   case damaged(FormatError)
@@ -84,7 +81,6 @@ struct DocumentFacts: Sendable {
   var digest: Digest
   var length: UInt64
   var isPinned: Bool
-  /// The time at which the entry was stored.
   var created: Timestamp
   /// The same in whole seconds since 1970, as a slot has it.
   var createdSeconds: UInt32 { UInt32(clamping: created.nanoseconds / 1_000_000_000) }
@@ -103,7 +99,6 @@ struct BodyScene: Sendable {
   var reading: BodyReading
 }
 
-/// The result of reading a body.
 enum BodyReading: Sendable, Hashable {
   /// A quick check reads no bodies, and one that is cancelled none to its end.
   case notRead

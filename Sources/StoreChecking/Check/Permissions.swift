@@ -9,7 +9,6 @@ internal import CacheSystem
 /// enough that its owner can read it.
 struct Permissions {
   let owner: UInt32
-  /// Whether the files are bodies.
   var ofBodies = false
 
   /// Returns whether mode and owner of a file or directory are right.
@@ -53,7 +52,6 @@ func octal(_ mode: UInt16) -> String {
 }
 
 extension FileKind {
-  /// A description for messages.
   var words: String {
     switch self {
     case .file: "a file"

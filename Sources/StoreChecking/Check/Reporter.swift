@@ -65,7 +65,6 @@ final class Reporter: Sendable {
     }
   }
 
-  /// Reports the progress now.
   func tellProgress() { state.withLock { observer.progressed($0.progress) } }
 
   /// Reports the last progress, and returns the report.

@@ -12,7 +12,6 @@ final class SceneReader {
   private let bodies: BodyHasher
   private let shared: SharedFiles
   private let isDeep: Bool
-  /// The number of files and directories that were examined.
   private(set) var files = 0
   /// The error after which nothing more can be read: the process has too many open files.
   private(set) var failure: SystemError?
@@ -96,7 +95,6 @@ final class SceneReader {
     }
   }
 
-  /// The names in the directory of a key.
   private struct Names {
     /// The variants of the index whose metadata files exist as regular files.
     var metadataFiles: Set<UInt64> = []

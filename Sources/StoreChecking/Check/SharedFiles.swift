@@ -12,7 +12,6 @@ final class SharedFiles: Sendable {
     let length: UInt64
   }
 
-  /// The file of one of the entries.
   private struct Member {
     var fileNumber: UInt64
     var hash: KeyHash

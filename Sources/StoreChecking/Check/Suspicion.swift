@@ -9,9 +9,7 @@ struct Suspicion: Sendable {
   var path: [UInt8]
   /// The name in the examined directory; `nil` if the suspicion is about the directory itself.
   var name: PathName?
-  /// The variant, if the suspicion is about one entry.
   var variant: UInt64?
-  /// The key of the entry, if known.
   var key: [UInt8]?
   /// A short description with the numbers.
   var detail: String

@@ -206,7 +206,6 @@ extension Mender {
     return false
   }
 
-  /// Returns whether an entry of a key has a body file with this digest.
   func hasBodyFile(_ digest: Digest, of hash: KeyHash) -> Bool {
     catalog.settledSlots(of: hash).contains { $0.hasBodyFile && $0.digest == digest }
   }

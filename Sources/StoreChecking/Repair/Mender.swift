@@ -30,7 +30,6 @@ struct Mender: Sendable {
   /// Whether the journal was whole at the beginning, so that files without a record were never
   /// promised.
   private let wasWhole: Bool
-  /// Set if a repair fails.
   private let hasFailed = Flag()
 
   var catalog: Catalog { store.catalog }

@@ -84,7 +84,6 @@ struct PlaceMender {
     try fileSystem.changeMode(at: PathName("."), in: root.raw, to: mode & ~0o022 | 0o700)
   }
 
-  /// Makes a missing part of the store.
   private func makePart(_ name: PathName, _ root: borrowing Descriptor) throws(SystemError) {
     switch name.bytes {
     case Layout.journal.bytes, Layout.entries.bytes, Layout.staging.bytes, Layout.quarantine.bytes:
@@ -195,7 +194,6 @@ func setMode(
 }
 
 extension RepairLevel {
-  /// Returns whether a kind of finding is repaired at this level.
   package func reaches(_ kind: FindingKind) -> Bool {
     guard let lowest = kind.facts.repairedBy else { return false }
     return self == .all || lowest == .safe

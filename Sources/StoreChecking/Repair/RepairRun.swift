@@ -63,7 +63,6 @@ private final class ToldFindings: CheckObserver {
 
   /// The numbers of findings, and of those that are repaired.
   var counts: [FindingKind: CheckReport.Count] { state.withLock { $0.counts } }
-  /// Whether this pass has repaired something.
   var hasRepaired: Bool { state.withLock { $0.hasRepaired } }
 
   func beginPass() {

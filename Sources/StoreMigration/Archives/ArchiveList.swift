@@ -9,7 +9,6 @@ struct ArchiveList {
   let version: Int
   let items: [PropertyListValue]
 
-  /// Creates the list from a property list of Cache.db.
   init(cacheBlob bytes: [UInt8]) throws(PropertyListError) {
     let value = try PropertyListValue(binary: bytes)
     guard let version = value["Version"]?.integer, case .array(let items)? = value["Array"] else {

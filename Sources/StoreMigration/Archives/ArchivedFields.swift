@@ -1,7 +1,6 @@
 internal import CacheFormat
 internal import HTTPSemantics
 
-/// Converts archived dictionaries to fields.
 enum ArchivedFields {
   /// The name of the pseudo field with the received fields, in the dictionary of a response: CRLF
   /// CRLF and base 64 of the property list `{name: [value, ...]}`. It is not a field, whatever the
@@ -19,7 +18,6 @@ enum ArchivedFields {
     return request(pairs)
   }
 
-  /// Returns the fields of a request.
   static func request(_ pairs: [PropertyListPair]) -> HTTPFields {
     valid(pairs.map { ($0.key.string, $0.value.string) })
   }

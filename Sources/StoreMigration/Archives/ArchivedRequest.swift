@@ -1,6 +1,5 @@
 internal import HTTPSemantics
 
-/// The method and the fields of an archived request.
 struct ArchivedRequest {
   var method: String
   var fields: HTTPFields

@@ -4,7 +4,6 @@ internal import HTTPSemantics
 struct ArchivedResponse {
   /// The URL of the last response, after redirects.
   var url: String?
-  /// The time at which it was received.
   var received: Timestamp?
   var status: Int
   /// Whether the source has no status, so that 200 is assumed.
@@ -14,7 +13,6 @@ struct ArchivedResponse {
   /// The length of the decoded body, or `nil` if `Content-Length` has it.
   var length: Int?
 
-  /// Decodes an NSKeyedArchiver archive of an NSURLResponse.
   init(keyedArchive bytes: [UInt8]) throws(RowError) {
     try self.init(Self.list(inArchive: bytes).get())
   }

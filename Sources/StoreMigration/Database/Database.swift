@@ -36,7 +36,6 @@ final class Database {
     unsafe sqlite3_close_v2(handle)
   }
 
-  /// The way in which a file is opened.
   enum Access {
     /// Nothing is written, and no file is created.
     case read

@@ -1,6 +1,5 @@
 internal import CSQLite
 
-/// An error of SQLite.
 struct DatabaseError: Error {
   /// The primary result code, such as SQLITE_CORRUPT.
   let code: Int32

@@ -7,7 +7,6 @@ final class NewestRows {
   private let nth: Statement
   private let removal: Statement
 
-  /// Creates an empty scratch database.
   init(in folder: TemporaryFolder) throws(DatabaseError) {
     let database = try Database(path: folder.path + "/scratch", .create)
     try database.execute(

@@ -6,7 +6,6 @@ final class SourceDatabase {
   let path: String
   let database: Database
   let folder: TemporaryFolder
-  /// The state of the -wal beside the database.
   let log: WriteAheadLog
   private let isCutOff: Bool
 
@@ -34,12 +33,10 @@ final class SourceDatabase {
     } catch { throw Self.error(error, path, isCutOff: isCutOff) }
   }
 
-  /// Whether the database has no tables.
   var isEmpty: Bool {
     (try? database.prepare("SELECT count(*) FROM sqlite_master").first()?[0].integer) == 0
   }
 
-  /// Returns the error for a failure of the database.
   func error(_ error: DatabaseError) -> SourceError {
     Self.error(error, path, isCutOff: isCutOff)
   }

@@ -72,7 +72,6 @@ final class Statement {
     }
   }
 
-  /// Returns all values of the current row.
   func values() throws(DatabaseError) -> [DatabaseValue] {
     var values: [DatabaseValue] = []
     for column in unsafe 0..<sqlite3_column_count(handle) { values.append(try value(column)) }

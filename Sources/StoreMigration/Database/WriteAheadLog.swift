@@ -17,7 +17,6 @@ struct WriteAheadLog {
 
   private static let headerBytes: UInt64 = 32
 
-  /// Examines the files beside a database.
   init(of path: String, _ header: DatabaseHeader) {
     let files = RealFileSystem()
     name = UserPath.split(path).name

@@ -5,7 +5,6 @@ internal import CacheSystem
 /// link is followed.
 final class BodyFolder {
   private let files = RealFileSystem()
-  /// The folder, or `nil` if there is none.
   private let folder: OpenFile?
 
   /// Opens a folder below that of the database. A link counts as missing.
@@ -55,7 +54,6 @@ final class BodyFolder {
     return status.length
   }
 
-  /// Opens the file of a body that was found.
   func open(_ name: [UInt8]) throws(SystemError) -> OpenFile {
     guard let path = PathName(bytes: name), let folder else { throw .notFound }
     return OpenFile(try files.open(path, in: folder.descriptor, [.read]))

@@ -7,7 +7,6 @@ struct BodyPlaces {
   /// The values for reading whole bodies, so that reading rows and bodies can alternate.
   let contents: BodyValues
   let folder: BodyFolder
-  /// Whether text is stored as its UTF-8 bytes.
   private let isUTF8: Bool
 
   init(_ database: Database, table: String, column: String, folder: BodyFolder) {
@@ -17,7 +16,6 @@ struct BodyPlaces {
     isUTF8 = (try? database.prepare("PRAGMA encoding").first()?[0].string) == "UTF-8"
   }
 
-  /// A body that was found, with its first bytes.
   struct Found {
     let body: SourceBody
     let start: [UInt8]
@@ -47,7 +45,6 @@ struct BodyPlaces {
     } catch { throw RowError.database(error) }
   }
 
-  /// Finds a body that is a file.
   func file(_ name: [UInt8], accepts: ([UInt8]) -> Bool) throws(RowError) -> Found {
     let length = try folder.find(name, accepts: accepts)
     guard let start = folder.read(name, count: Self.startBytes) else {

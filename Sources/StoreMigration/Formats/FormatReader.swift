@@ -17,10 +17,8 @@ protocol FormatReader {
   /// if it is the same, the one with the higher number.
   var order: String? { get }
 
-  /// Returns the key of a row, for reports.
   func key(of values: [DatabaseValue]) -> String
 
-  /// Returns the method and the URL of a key text.
   func identity(ofKey text: String) -> (method: String, url: String)
 
   /// Returns the entry of a row, without the bytes of its body.

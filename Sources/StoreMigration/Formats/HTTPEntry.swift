@@ -10,7 +10,6 @@ enum HTTPEntry {
     }
   }
 
-  /// Returns an entry for a response and its body.
   static func make(
     url: String, method: String, _ response: ArchivedResponse, _ found: BodyPlaces.Found
   ) throws(RowError) -> SourceEntry {

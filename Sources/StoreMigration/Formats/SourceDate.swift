@@ -1,6 +1,5 @@
 internal import CacheFormat
 
-/// Parses the times of the sources.
 enum SourceDate {
   /// Parses the form of FMDB and SQLite: seconds since 1970, or text in UTC. Returns `nil` for
   /// other values.

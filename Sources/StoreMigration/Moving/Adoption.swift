@@ -7,7 +7,6 @@ internal import HTTPSemantics
 struct Adoption {
   /// The response without its body.
   let kept: KeptResponse
-  /// Its times in the store.
   let past: ImportedTimes
   /// Whether the time of the response is not known, because all times of the source lie in the future.
   let isOfFuture: Bool
@@ -42,7 +41,6 @@ struct Adoption {
     return text.split(separator: UInt8(ascii: " ")).contains { $0.elementsEqual("time".utf8) }
   }
 
-  /// The name of the user info with the format of the source.
   static let formatName = ByteString("source-format")
 
   /// Returns information about the source, and the user's own dictionary (Docs/Migrate.md, "What

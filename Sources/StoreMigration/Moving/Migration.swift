@@ -9,7 +9,6 @@ internal import HTTPSemantics
 /// The rows are moved in the order of the source. So after a row has been reported, all rows before
 /// it are done, and a later migration can continue there. Only one thread at a time may use it.
 public final class Migration {
-  /// The source.
   package let source: SourceCache
   /// The destination, or `nil` if it does not exist, and nothing is written.
   package let store: Store?

@@ -48,7 +48,6 @@ public struct MigrationCounts: Sendable, Hashable {
   /// The skipped rows, by reason.
   public var skipped: [RowReason: Int] = [:]
 
-  /// Creates counts of zero.
   package init() {}
 
   /// The rows that should have been converted, but could not be.

@@ -6,7 +6,6 @@ internal import HTTPCaching
 enum MoveFailure: Error {
   /// The entry is skipped; the others are not affected.
   case skip(SkipReason, String)
-  /// The migration ends.
   case stop(MigrationError)
 
   /// Creates the failure for an error of the source while a body is read.
@@ -26,7 +25,6 @@ enum MoveFailure: Error {
   }
 }
 
-/// A reader of the body of an entry on its way into the store.
 struct MovingBody {
   private let reader: SourceBodyReader
   private let isFile: Bool
@@ -41,7 +39,6 @@ struct MovingBody {
   /// The length of the whole body, in bytes.
   var length: UInt64 { reader.length }
 
-  /// Returns the next piece, or `nil` at the end.
   func next() throws(MoveFailure) -> [UInt8]? {
     if stop.isRequested { throw .stop(.cancelled) }
     do throws(SourceError) {

@@ -7,7 +7,6 @@ internal import CacheFormat
 /// row is moved and evicted again, and a second run decides the same. The rows are in a scratch
 /// database: memory stays bounded for any number of them.
 final class RoomPlan {
-  /// The room that one row needs.
   struct Candidate {
     let row: Int64
     let key: ByteString
@@ -26,7 +25,6 @@ final class RoomPlan {
   /// The first row that has no room, and its time of access; `nil` if all rows have room.
   private var end: (accessed: Int64, row: Int64)?
 
-  /// Creates an empty plan.
   init(in folder: TemporaryFolder) throws(DatabaseError) {
     let database = try Database(path: folder.path + "/room", .create)
     try database.execute(
@@ -48,7 +46,6 @@ final class RoomPlan {
     kept = try database.prepare("SELECT row FROM room WHERE hash = ?1")
   }
 
-  /// Adds a row that would be moved.
   func add(_ candidate: Candidate) throws(DatabaseError) {
     insertion.restart([
       Self.hash(candidate.key, candidate.variant), .integer(candidate.received.nanoseconds),
@@ -97,7 +94,6 @@ final class RoomPlan {
     return other >= 0 && other != row
   }
 
-  /// Returns whether a row has room.
   func admits(_ row: Int64, accessed: Timestamp) -> Bool {
     guard let end else { return true }
     return (accessed.nanoseconds, row) > (end.accessed, end.row)

@@ -5,7 +5,6 @@ public struct RowReason: Sendable, Hashable {
 
   init(_ reason: SkipReason) { self.reason = reason }
 
-  /// Returns the reason with a name, or `nil` if there is none.
   package init?(named name: String) {
     guard let reason = SkipReason(rawValue: name) else { return nil }
     self.reason = reason

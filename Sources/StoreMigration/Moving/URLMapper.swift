@@ -1,6 +1,5 @@
 internal import HTTPSemantics
 
-/// Maps the URLs of entries.
 struct URLMapper {
   private let mappings: [URLMapping]
 

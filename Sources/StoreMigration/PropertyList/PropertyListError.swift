@@ -1,6 +1,5 @@
 /// The reason why bytes cannot be read as a binary property list.
 package struct PropertyListError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// The cause of an error.
   package enum Cause: String, Sendable, Hashable {
     /// The bytes do not begin with `bplist0`, or are shorter than header and trailer.
     case notBinary = "no binary property list"
@@ -14,14 +13,11 @@ package struct PropertyListError: Error, Sendable, Hashable, CustomStringConvert
     case tooDeep = "the objects nest too deep"
     /// More objects or bytes are referred to than the limits allow.
     case tooMuch = "there is more in it than is allowed"
-    /// A value has another type than required.
     case wrongType = "a value has the wrong type"
   }
 
-  /// The cause.
   package let cause: Cause
 
-  /// The offset in the bytes, if it is known.
   package let offset: Int?
 
   init(_ cause: Cause, at offset: Int? = nil) {
@@ -29,7 +25,6 @@ package struct PropertyListError: Error, Sendable, Hashable, CustomStringConvert
     self.offset = offset
   }
 
-  /// The problem and its offset.
   package var description: String {
     offset.map { "\(cause.rawValue) (byte \($0))" } ?? cause.rawValue
   }

@@ -1,27 +1,19 @@
 package import CacheFormat
 
-/// A value of a property list.
 package indirect enum PropertyListValue: Sendable, Hashable {
-  /// The null value.
   case null
-  /// A Boolean.
   case bool(Bool)
   /// From -2^63 to 2^64 - 1, as CoreFoundation writes them.
   case integer(Int128)
-  /// A floating-point number.
   case real(Double)
-  /// A date and time.
   case date(Timestamp)
-  /// Bytes.
   case data([UInt8])
-  /// Text.
   case string(String)
   /// An array, or a set in the order of the file.
   case array([PropertyListValue])
   /// A dictionary in the order of the file.
   case dictionary([PropertyListPair])
 
-  /// The text, if the value is a string.
   var string: String? {
     if case .string(let text) = self { text } else { nil }
   }
@@ -40,7 +32,6 @@ package indirect enum PropertyListValue: Sendable, Hashable {
     }
   }
 
-  /// The pairs, if the value is a dictionary.
   var pairs: [PropertyListPair]? {
     if case .dictionary(let pairs) = self { pairs } else { nil }
   }
@@ -53,11 +44,9 @@ package indirect enum PropertyListValue: Sendable, Hashable {
   }
 }
 
-/// A key of a dictionary with its value.
 package struct PropertyListPair: Sendable, Hashable {
   /// The key, a string except in hostile or unusual lists.
   package var key: PropertyListValue
-  /// The value of the key.
   package var value: PropertyListValue
 }
 
