@@ -103,7 +103,7 @@ let package = Package(
     library("StoreChecking", ["CacheStore", "CacheSystem", "CacheFormat"]),
 
     // HTTP.
-    library("HTTPSemantics", []),
+    library("HTTPSemantics", ["CacheFormat"]),
     library("HTTPTransports", ["HTTPSemantics", "CacheFormat", "CacheSystem", "CLibrary"]),
     library(
       "CurlHTTP",
@@ -282,7 +282,7 @@ let package = Package(
         "LocalizedClientErrors", "LocalizedStoreErrors", "CacheClient", "RemoteTier",
         "HTTPSemantics", "HTTPTransports", "CacheStore",
       ]),
-    tests("HTTPSemantics", ["HTTPSemantics"]),
+    tests("HTTPSemantics", ["HTTPSemantics", "CacheFormat"]),
     // Both transports, for the tests that both can pass.
     .target(
       name: "TransportTesting",

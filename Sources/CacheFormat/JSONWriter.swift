@@ -57,25 +57,19 @@ package struct JSONWriter {
 
   /// Appends the 30 bytes of a time, without quotation marks.
   package mutating func appendTime(_ time: Timestamp) {
-    var seconds = Int(time.nanoseconds / 1_000_000_000)
+    var seconds = time.nanoseconds / 1_000_000_000
     var fraction = Int(time.nanoseconds % 1_000_000_000)
     if fraction < 0 {
       fraction += 1_000_000_000
       seconds -= 1
     }
-    var days = seconds / 86_400
-    var rest = seconds % 86_400
-    if rest < 0 {
-      rest += 86_400
-      days -= 1
-    }
-    let date = CalendarDate(daysSince1970: days)
-    appendNumber(date.year, firstPlace: 1000, then: "-")
+    let date = CivilTime(seconds: seconds)
+    appendNumber(Int(date.year), firstPlace: 1000, then: "-")
     appendNumber(date.month, firstPlace: 10, then: "-")
     appendNumber(date.day, firstPlace: 10, then: "T")
-    appendNumber(rest / 3600, firstPlace: 10, then: ":")
-    appendNumber(rest / 60 % 60, firstPlace: 10, then: ":")
-    appendNumber(rest % 60, firstPlace: 10, then: ".")
+    appendNumber(date.hour, firstPlace: 10, then: ":")
+    appendNumber(date.minute, firstPlace: 10, then: ":")
+    appendNumber(date.second, firstPlace: 10, then: ".")
     appendNumber(fraction, firstPlace: 100_000_000, then: "Z")
   }
 

@@ -1,3 +1,5 @@
+internal import CacheFormat
+
 /// A time as in HTTP: whole seconds, UTC (RFC 9110, section 5.6.7).
 public struct HTTPDate: Sendable, Hashable, Comparable {
   /// The seconds since 1970-01-01 00:00:00 UTC, without leap seconds; any number is allowed.

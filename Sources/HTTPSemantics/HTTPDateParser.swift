@@ -1,3 +1,5 @@
+internal import CacheFormat
+
 /// A parser for the three date formats of RFC 9110, section 5.6.7.
 ///
 ///     Sun, 06 Nov 1994 08:49:37 GMT       IMF-fixdate

@@ -1,3 +1,4 @@
+import CacheFormat
 import TestSupport
 import Testing
 

@@ -1,3 +1,5 @@
+import CacheFormat
+
 @testable import HTTPSemantics
 
 /// Reads a value as a date.

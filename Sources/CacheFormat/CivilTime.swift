@@ -2,25 +2,25 @@
 ///
 /// The days are counted in eras of 400 years (146,097 days), which begin on 1 March, so that a leap
 /// day is the last day of its year.
-struct CivilTime {
+package struct CivilTime {
   /// The first second of the year 0.
-  static let earliest: Int64 = -62_167_219_200
+  package static let earliest: Int64 = -62_167_219_200
   /// The last second of the year 9999.
-  static let latest: Int64 = 253_402_300_799
+  package static let latest: Int64 = 253_402_300_799
 
-  var year: Int64
-  var month = 1
-  var day = 1
-  var hour = 0
-  var minute = 0
-  var second = 0
+  package var year: Int64
+  package var month = 1
+  package var day = 1
+  package var hour = 0
+  package var minute = 0
+  package var second = 0
 
-  init(year: Int64) {
+  package init(year: Int64) {
     self.year = year
   }
 
   /// Creates the date and time of a number of seconds since 1970.
-  init(seconds: Int64) {
+  package init(seconds: Int64) {
     let days = Self.floorDivide(seconds, 86_400)
     let rest = Int(seconds - days * 86_400)
     let shifted = days + 719_468
@@ -39,12 +39,12 @@ struct CivilTime {
   }
 
   /// The seconds since 1970.
-  var seconds: Int64 {
+  package var seconds: Int64 {
     days * 86_400 + Int64(hour * 3_600 + minute * 60 + second)
   }
 
   /// The day of the week, 0 for Sunday.
-  var weekday: Int {
+  package var weekday: Int {
     // 1 January 1970 was a Thursday.
     let day = (days + 4) % 7
     return Int(day < 0 ? day + 7 : day)
@@ -60,8 +60,7 @@ struct CivilTime {
     return era * 146_097 + dayOfEra - 719_468
   }
 
-  /// Whether the calendar has this day.
-  var hasValidDay: Bool {
+  package var hasValidDay: Bool {
     day >= 1 && day <= Self.length(ofMonth: month, in: year)
   }
 

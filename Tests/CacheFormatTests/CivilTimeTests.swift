@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-@testable import HTTPSemantics
+@testable import CacheFormat
 
 struct CivilTimeTests {
   private static func isLeap(_ year: Int64) -> Bool {
