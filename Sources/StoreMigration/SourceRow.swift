@@ -20,17 +20,13 @@ package struct SourceRow: Sendable {
 
 package struct SourceEntry: Sendable {
   /// The properties that the source does not have, so that they were made up.
-  package struct MadeUp: OptionSet, Sendable, Hashable {
-    /// The bits of the set.
-    package let rawValue: UInt8
-    /// Creates a set from its bits.
-    package init(rawValue: UInt8) { self.rawValue = rawValue }
+  package enum MadeUp: String, CaseIterable, Sendable {
     /// The status is 200 because there is none.
-    package static let status = MadeUp(rawValue: 1)
+    case status
     /// The fields are at most `Content-Type`.
-    package static let fields = MadeUp(rawValue: 2)
+    case fields
     /// The time of the response is that of the migration, because the source has only later ones.
-    package static let time = MadeUp(rawValue: 4)
+    case time
   }
 
   /// The requested URL, as it is written in the source: an HTTP URL that can be normalised.
@@ -51,7 +47,7 @@ package struct SourceEntry: Sendable {
   package var obsoleteFields: [String] = []
 
   /// The properties that were made up because the source does not have them.
-  package var madeUp: MadeUp = []
+  package var madeUp: Set<MadeUp> = []
 
   /// The place of the body; ``SourceCache/openBody(_:)`` opens it.
   package var body: SourceBody
@@ -81,7 +77,7 @@ package struct SourceEntry: Sendable {
 
   /// The fields that select the entry: those of the request, and the credentials that its URL has. The
   /// key has no credentials, and one user must not get the response of another.
-  package var selectingFields: HTTPFields {
+  var selectingFields: HTTPFields {
     var fields = requestFields ?? []
     if !fields.contains("Authorization"), let credentials = SourceURL.credentials(in: url) {
       fields.append(HTTPField("Authorization", "Basic \(credentials)"))
@@ -91,7 +87,7 @@ package struct SourceEntry: Sendable {
 
   /// The fields for the stored body: without the obsolete ones, and with the real length if the
   /// received one is obsolete.
-  package var storedFields: HTTPFields {
+  var storedFields: HTTPFields {
     var fields = fields
     for name in obsoleteFields { fields.removeAll(named: name) }
     if obsoleteFields.contains("Content-Length") {

@@ -48,7 +48,7 @@ struct CoreDataReader: FormatReader {
       url: url, status: status == 0 ? 200 : Int(status),
       fields: MadeUpFields.contentType(values[4].string, charset: values[5].string),
       body: found.body)
-    entry.madeUp = status == 0 ? [.status, .fields] : .fields
+    entry.madeUp = status == 0 ? [.status, .fields] : [.fields]
     entry.created = SourceDate.sinceReference(values[3])
     entry.received = entry.created
     return entry

@@ -62,11 +62,8 @@ struct Adoption {
       info.append(Field(ByteString("source-partition"), ByteString(partition)))
     }
     if !entry.madeUp.isEmpty {
-      let names = [
-        (SourceEntry.MadeUp.status, "status"), (.fields, "fields"), (.time, "time"),
-      ]
-      let text = names.filter { entry.madeUp.contains($0.0) }.map(\.1).joined(separator: " ")
-      info.append(Field(madeUpName, ByteString(text)))
+      let names = SourceEntry.MadeUp.allCases.filter(entry.madeUp.contains).map(\.rawValue)
+      info.append(Field(madeUpName, ByteString(names.joined(separator: " "))))
     }
     guard let own = entry.userInfo else { return info }
     info.append(Field(ByteString("source-user-info"), ByteString(own.json)))

@@ -51,7 +51,7 @@ struct CoreDataReaderTests {
     ]
     let rows = try read(statuses.enumerated().map { row($0.offset + 1, status: $0.element.0) })
     #expect(rows.map(\.reason) == statuses.map(\.1))
-    #expect(rows[2].entry?.status == 404 && rows[2].entry?.madeUp == .fields)
+    #expect(rows[2].entry?.status == 404 && rows[2].entry?.madeUp == [.fields])
     #expect(rows[0].entry?.status == 200 && rows[0].entry?.madeUp == [.status, .fields])
     #expect(rows[0].entry?.fields.map(\.description) == ["Content-Type: text/html; charset=utf-8"])
   }
