@@ -11,11 +11,6 @@ struct DownloadRun: Sendable {
   let downloader: Downloader
   let download: Download
 
-  init(_ downloader: Downloader, _ download: Download) {
-    self.downloader = downloader
-    self.download = download
-  }
-
   var asked: DownloadRequest { download.request }
 
   /// The host, for the limits.

@@ -9,7 +9,7 @@ extension Downloader {
   ///
   /// - Throws: ``DownloadError`` if the folder cannot be used.
   package func look(for request: DownloadRequest) async throws(DownloadError) -> KnownFile {
-    try await DownloadRun(self, Download(request)).look()
+    try await DownloadRun(downloader: self, download: Download(request)).look()
   }
 
   /// Writes the record of a complete file that is about to take its name. Call it before the
@@ -23,7 +23,7 @@ extension Downloader {
     _ request: DownloadRequest, answeredBy url: NormalizedURL, head: HTTPResponseHead,
     source: DownloadedFile.Source, isUserKnown: Bool, written: WrittenFile
   ) async throws(DownloadError) -> DownloadedFile {
-    let run = DownloadRun(self, Download(request))
+    let run = DownloadRun(downloader: self, download: Download(request))
     let place = try await run.opened()
     defer { place.close() }
     let now = now

@@ -117,7 +117,7 @@ public final class Downloader: Sendable {
     Task {
       let outcome: Result<DownloadedFile, DownloadError>
       do throws(DownloadError) {
-        let file = try await DownloadRun(self, download).run(copying: source)
+        let file = try await DownloadRun(downloader: self, download: download).run(copying: source)
         onFinished(file)
         outcome = .success(file)
       } catch {
@@ -163,7 +163,7 @@ public final class Downloader: Sendable {
   ///
   /// - Throws: ``DownloadError`` if the folder cannot be used.
   public func fileNow(_ request: DownloadRequest) async throws(DownloadError) -> DownloadedFile? {
-    try await DownloadRun(self, Download(request)).fileNow()
+    try await DownloadRun(downloader: self, download: Download(request)).fileNow()
   }
 
   var now: Timestamp { Timestamp(nanoseconds: clock.now()) }

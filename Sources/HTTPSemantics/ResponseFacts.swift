@@ -70,10 +70,6 @@ private struct ResponseScan {
   var age: Int64?
   var hasTargetedField = false
 
-  init(now: HTTPDate) {
-    self.now = now
-  }
-
   /// Reads one field. The length of its name excludes most of the other fields.
   mutating func take(_ field: HTTPField, targetedFields: [String]) {
     switch field.name.utf8.count {

@@ -26,11 +26,11 @@ package struct CrawlOptions: Sendable {
   /// The limit of the requests at once, to all hosts.
   package static let maximumRequests = 16
   /// How much of a document is searched for references, in bytes.
-  package static let maximumPageBytes = 16 << 20
+  static let maximumPageBytes = 16 << 20
   /// How much of a body is read that is not kept, in bytes.
-  package static let maximumUnkeptBytes = 256 << 10
+  static let maximumUnkeptBytes = 256 << 10
   /// The processor time after which a document is not searched any more.
-  package static let maximumReadingNanoseconds: Int64 = 5_000_000_000
+  static let maximumReadingNanoseconds: Int64 = 5_000_000_000
   /// The limit of parts within parts, such as style sheets that import one another.
   package static let maximumNesting = 10
   /// The limit of redirects in a row.
@@ -38,7 +38,7 @@ package struct CrawlOptions: Sendable {
   /// How often a request is sent again if the server is busy (429 or 503).
   package static let maximumRetries = 3
   /// The longest wait before that, in seconds. If a server asks for more, the request has failed.
-  package static let maximumWait: Int64 = 60
+  static let maximumWait: Int64 = 60
   /// After so many failed connections in a row, a host is not asked any more.
   package static let maximumFailures = 5
 
@@ -65,12 +65,6 @@ package struct CrawlItem: Sendable {
   package var nesting = 0
   /// The redirects that have led here.
   package var redirects: [NormalizedURL] = []
-
-  /// Creates an item.
-  package init(_ url: NormalizedURL, referrer: NormalizedURL? = nil) {
-    self.url = url
-    self.referrer = referrer
-  }
 }
 
 /// What became of a URL.

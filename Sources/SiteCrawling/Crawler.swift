@@ -99,7 +99,7 @@ private struct CrawlState {
 
   mutating func addStart(_ url: NormalizedURL) {
     hosts.insert(url.host)
-    add(CrawlItem(url))
+    add(CrawlItem(url: url))
   }
 
   /// Adds what a page refers to, and counts the page.
@@ -123,14 +123,14 @@ private struct CrawlState {
     if item.nesting < CrawlOptions.maximumNesting {
       // The last one that is added is given out first.
       for url in page.requisites.reversed() {
-        var next = CrawlItem(url, referrer: item.url)
+        var next = CrawlItem(url: url, referrer: item.url)
         (next.depth, next.nesting) = (item.depth, item.nesting + 1)
         add(next)
       }
     }
     if item.depth < options.depth {
       for url in page.links where !options.staysOnHost || hosts.contains(url.host) {
-        var next = CrawlItem(url, referrer: item.url)
+        var next = CrawlItem(url: url, referrer: item.url)
         next.depth = item.depth + 1
         add(next, atNextLevel: true)
       }

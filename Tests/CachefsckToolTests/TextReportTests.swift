@@ -23,7 +23,7 @@ import Testing
     ) { _, _ throws(StateFile.Problem) in }
     for finding in findings { watcher.found(finding) }
     verdict.take(watcher)
-    return TextReport(verdict, hasTitle: false).lines
+    return TextReport(verdict: verdict, hasTitle: false).lines
   }
 
   private func finding(

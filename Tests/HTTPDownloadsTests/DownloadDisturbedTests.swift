@@ -187,7 +187,7 @@ struct DownloadDisturbedTests {
       if isCopying { Self.change(path) }
       return nil
     }
-    let copying = DownloadRun(downloader, Download(sandbox.asked("second")))
+    let copying = DownloadRun(downloader: downloader, download: Download(sandbox.asked("second")))
     let copy = try await copying.run(copying: source)
     #expect(isOpen.withLock { $0 } == nil && copy.source == .network)
     #expect(sandbox.bytes("second") == big)
@@ -206,7 +206,7 @@ struct DownloadDisturbedTests {
       return nil
     }
     await #expect(throws: DownloadError.self) {
-      try await DownloadRun(downloader, copying).run(copying: source)
+      try await DownloadRun(downloader: downloader, download: copying).run(copying: source)
     }
     #expect(copying.isCancelled)
   }
@@ -236,7 +236,7 @@ struct DownloadDisturbedTests {
     source.settle(.success(try await downloader.download(source.request)))
     let isFull = CountedFault(after: 2, lasts: true, SystemError(ENOSPC)) { $0.kind == .write }
     disk.faults.set { isFull.check($0) }
-    let copying = DownloadRun(downloader, Download(sandbox.asked("second")))
+    let copying = DownloadRun(downloader: downloader, download: Download(sandbox.asked("second")))
     await #expect(throws: DownloadError.self) { try await copying.run(copying: source) }
     #expect(isFull.hasStruck && sandbox.names == [".json", "file"])
   }

@@ -229,7 +229,8 @@ struct DownloadReuseTests {
     second.expiry = DownloadExpiry(after: 10)
     let source = Download(first)
     source.settle(.success(try await downloader.download(first)))
-    let copy = try await DownloadRun(downloader, Download(second)).run(copying: source)
+    let copy = try await DownloadRun(downloader: downloader, download: Download(second))
+      .run(copying: source)
     #expect(copy.source == .network && sandbox.bytes("second") == content(90_000, seed: 2))
   }
 

@@ -13,7 +13,8 @@ enum CachefsckTool {
       var status = ExitStatus.clean
       for path in paths {
         if Interruption.requested != nil { return status | .cancelled }
-        let check = StoreCheck(of: path, request, isOneOfSeveral: paths.count > 1)
+        let check = StoreCheck(
+          argument: path, request: request, isOneOfSeveral: paths.count > 1)
         status = status | (try check.run())
       }
       return status

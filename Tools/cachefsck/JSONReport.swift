@@ -5,13 +5,8 @@ import StoreChecking
 /// Prints findings and the summary as JSON, one object a line. The names are stable and documented
 /// in Docs/Fsck.md.
 struct JSONReport: Sendable {
-  private let argument: Argument
-  private let request: CheckRequest
-
-  init(_ argument: Argument, _ request: CheckRequest) {
-    self.argument = argument
-    self.request = request
-  }
+  let argument: Argument
+  let request: CheckRequest
 
   /// Prints a finding at once.
   func write(_ finding: Finding) throws(OutputError) {

@@ -4,15 +4,9 @@ import StoreChecking
 
 /// The check of one store: from its path to the printed report and the exit status.
 struct StoreCheck {
-  private let argument: Argument
-  private let request: CheckRequest
-  private let isOneOfSeveral: Bool
-
-  init(of argument: Argument, _ request: CheckRequest, isOneOfSeveral: Bool) {
-    self.argument = argument
-    self.request = request
-    self.isOneOfSeveral = isOneOfSeveral
-  }
+  let argument: Argument
+  let request: CheckRequest
+  let isOneOfSeveral: Bool
 
   /// Checks the store and prints the findings.
   ///
@@ -34,7 +28,7 @@ struct StoreCheck {
     options.forecastsLosses = request.forecastsLosses
     let checker = StoreChecker(at: path, options: options)
     let line = ProgressLine(total: nil, isEnabled: request.showsProgress ?? Terminal.isTerminal(2))
-    let json = request.isJSON ? JSONReport(argument, request) : nil
+    let json = request.isJSON ? JSONReport(argument: argument, request: request) : nil
     let (request, before) = (request, earlier?.tally ?? [:])
     let watcher = Watcher(
       checker, line: line, json: json, earlier: earlier,
@@ -94,9 +88,9 @@ struct StoreCheck {
   private func finish(_ verdict: Verdict) throws -> ExitStatus {
     if let text = verdict.errorText { printMessage("cachefsck: \(text)") }
     if request.isJSON {
-      try JSONReport(argument, request).write(verdict)
+      try JSONReport(argument: argument, request: request).write(verdict)
     } else {
-      try TextReport(verdict, hasTitle: isOneOfSeveral).write()
+      try TextReport(verdict: verdict, hasTitle: isOneOfSeveral).write()
     }
     return verdict.status
   }

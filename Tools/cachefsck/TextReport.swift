@@ -4,15 +4,10 @@ import StoreChecking
 /// Prints the findings and the summary of a check for people: the worst first, with a limit for
 /// each kind.
 struct TextReport {
-  private let verdict: Verdict
-  private let hasTitle: Bool
+  let verdict: Verdict
+  let hasTitle: Bool
   /// The longest key that is shown, in bytes.
   private static let keyBytes = 120
-
-  init(_ verdict: Verdict, hasTitle: Bool) {
-    self.verdict = verdict
-    self.hasTitle = hasTitle
-  }
 
   /// Prints the whole report. Prints nothing if the store could not be checked at all.
   func write() throws(OutputError) {

@@ -16,17 +16,6 @@ struct Verdict {
   /// Whether `--resume` will continue this check.
   var canResume = false
 
-  init(
-    argument: Argument, request: CheckRequest, earlier: ResumeState? = nil,
-    error: CheckError? = nil
-  ) {
-    self.argument = argument
-    self.request = request
-    self.earlier = earlier
-    self.error = error
-  }
-
-  /// Copies the findings and the progress from the observer of the check.
   mutating func take(_ watcher: Watcher) {
     tally = report?.findings ?? watcher.tally
     if let earlier { tally.add(earlier.tally) }

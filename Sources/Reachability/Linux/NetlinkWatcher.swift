@@ -24,7 +24,8 @@
         // The socket for notifications is opened first, so that changes after the first look are
         // reported.
         changes = try NetlinkSocket(listens: true)
-        survey = NetworkSurvey(try NetlinkSocket(listens: false), options)
+        survey = NetworkSurvey(
+          socket: try NetlinkSocket(listens: false), options: options)
         let result = cr_open_wake()
         if result < 0 { throw SystemError(-result) }
         wake = Descriptor(result, of: RealFileSystem())

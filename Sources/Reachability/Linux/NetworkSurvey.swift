@@ -4,13 +4,8 @@
 
   /// Finds the links through which packets leave this machine, and determines the state from them.
   struct NetworkSurvey: Sendable {
-    private let socket: NetlinkSocket
-    private let options: ReachabilityOptions
-
-    init(_ socket: NetlinkSocket, _ options: ReachabilityOptions) {
-      self.socket = socket
-      self.options = options
-    }
+    let socket: NetlinkSocket
+    let options: ReachabilityOptions
 
     /// Returns the present state, by asking the kernel.
     ///

@@ -353,9 +353,9 @@ final class CheckRun: Sendable {
       count += 1
       if isIntact { return }
       let suspicion = Suspicion(
-        .bodyWrong, path: Array("journal/".utf8) + Layout.segment(slot.segment).bytes,
+        kind: .bodyWrong, path: Array("journal/".utf8) + Layout.segment(slot.segment).bytes,
         name: Layout.segment(slot.segment), variant: slot.variant, key: key,
-        "byte \(slot.offset): the body is not what was stored")
+        detail: "byte \(slot.offset): the body is not what was stored")
       guard let mender else {
         return reporter.tell(suspicion.finding(lostEntries: options.forecastsLosses ? 1 : 0))
       }

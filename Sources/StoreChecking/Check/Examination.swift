@@ -290,7 +290,9 @@ struct Examination {
   ) {
     let known = key ?? variant.flatMap { scene.key(of: $0) }
     found.append(
-      Suspicion(kind, path: path(name), name: name, variant: variant, key: known?.bytes, detail))
+      Suspicion(
+        kind: kind, path: path(name), name: name, variant: variant, key: known?.bytes,
+        detail: detail))
   }
 }
 

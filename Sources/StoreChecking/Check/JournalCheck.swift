@@ -119,7 +119,8 @@ struct JournalCheck {
       }
     } catch {
       result.suspicions.append(
-        Suspicion(.unreadable, path: Array("journal".utf8), error.description))
+        Suspicion(
+          kind: .unreadable, path: Array("journal".utf8), detail: error.description))
     }
     numbers.sort()
     let kept = Journal.withoutForeign(numbers, isSegment: isSegment)
@@ -291,7 +292,7 @@ struct JournalCheck {
     if same > CheckLimits.segmentFindings { return }
     result.suspicions.append(
       Suspicion(
-        kind, path: path, name: name,
-        same == CheckLimits.segmentFindings ? "and more like that" : detail))
+        kind: kind, path: path, name: name,
+        detail: same == CheckLimits.segmentFindings ? "and more like that" : detail))
   }
 }

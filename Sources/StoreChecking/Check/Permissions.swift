@@ -33,13 +33,14 @@ struct Permissions {
     if !hasRightMode(status) {
       found.append(
         Suspicion(
-          .wrongMode, path: path, name: name,
-          "mode \(octal(status.mode)), should be \(octal(needed(status)))"))
+          kind: .wrongMode, path: path, name: name,
+          detail: "mode \(octal(status.mode)), should be \(octal(needed(status)))"))
     }
     if status.owner != owner {
       found.append(
         Suspicion(
-          .wrongOwner, path: path, name: name, "user \(status.owner), the store is of \(owner)"))
+          kind: .wrongOwner, path: path, name: name,
+          detail: "user \(status.owner), the store is of \(owner)"))
     }
     return found
   }

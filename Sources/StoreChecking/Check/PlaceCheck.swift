@@ -130,11 +130,11 @@ struct PlaceCheck {
     if status.mode & 0o700 == 0o700, status.mode & 0o022 == 0 { return }
     let cause = status.mode & 0o022 == 0 ? "its owner may not use it" : "others may write to it"
     result.suspicions.append(
-      Suspicion(.wrongMode, path: [], "mode \(octal(status.mode)), \(cause)"))
+      Suspicion(kind: .wrongMode, path: [], detail: "mode \(octal(status.mode)), \(cause)"))
   }
 
   private mutating func add(_ kind: FindingKind, _ name: PathName, _ detail: String) {
-    result.suspicions.append(Suspicion(kind, path: name.bytes, name: name, detail))
+    result.suspicions.append(Suspicion(kind: kind, path: name.bytes, name: name, detail: detail))
   }
 }
 

@@ -25,7 +25,7 @@ final class ShardCheck {
       [cancellation = run.cancellation] in cancellation.isSet
     }
     reader = SceneReader(store, bodies, run.shared, isDeep: run.options.depth == .deep)
-    strays = StrayCheck(run, store)
+    strays = StrayCheck(run: run, store: store)
     batch = run.options.depth == .deep ? 1 : 64
   }
 

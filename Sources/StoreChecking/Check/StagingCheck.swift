@@ -18,8 +18,8 @@ enum StagingCheck {
     for name in names where isDead(name, in: staging.raw, fileSystem) {
       found.append(
         Suspicion(
-          .stagingLeft, path: Array("staging/".utf8) + name.bytes, name: name,
-          "the process that made it is gone"))
+          kind: .stagingLeft, path: Array("staging/".utf8) + name.bytes, name: name,
+          detail: "the process that made it is gone"))
     }
     return found
   }
@@ -41,7 +41,7 @@ enum StagingCheck {
     return [Layout.newDescription, path].filter {
       (try? fileSystem.status(at: $0, in: root)) != nil
     }.map {
-      Suspicion(.stagingLeft, path: $0.bytes, name: $0, "it was being written")
+      Suspicion(kind: .stagingLeft, path: $0.bytes, name: $0, detail: "it was being written")
     }
   }
 }

@@ -22,15 +22,10 @@ struct StrayTally {
 
 /// A check of names that do not belong to the format.
 struct StrayCheck {
-  private let run: CheckRun
-  private let store: CheckedStore
+  let run: CheckRun
+  let store: CheckedStore
 
   private var fileSystem: any FileSystem { store.fileSystem }
-
-  init(_ run: CheckRun, _ store: CheckedStore) {
-    self.run = run
-    self.store = store
-  }
 
   /// Reports a name that does not belong where it is: a misplaced entry, or a foreign file.
   func checkForeign(_ name: PathName, in directory: Int32, _ tally: inout StrayTally) {
@@ -45,8 +40,9 @@ struct StrayCheck {
       checkInside(inner, tally.path(name))
     }
     tell(
-      Suspicion(.foreignFile, path: tally.path(name), name: name, status.kind.words), name,
-      in: directory, &tally)
+      Suspicion(
+        kind: .foreignFile, path: tally.path(name), name: name, detail: status.kind.words),
+      name, in: directory, &tally)
   }
 
   /// Searches a foreign directory for entries one level below it.
@@ -67,8 +63,8 @@ struct StrayCheck {
     let place = Layout.keyPath(KeyHash(hashing: key, seed: store.hashSeed)).text
     tell(
       Suspicion(
-        .entryMisplaced, path: tally.path(name), name: name, key: key.bytes,
-        "it belongs into entries/\(place)"),
+        kind: .entryMisplaced, path: tally.path(name), name: name, key: key.bytes,
+        detail: "it belongs into entries/\(place)"),
       name, in: directory, &tally)
   }
 

@@ -14,7 +14,7 @@ struct StrayNames {
   init(_ run: CheckRun, _ store: CheckedStore) {
     self.run = run
     self.store = store
-    strays = StrayCheck(run, store)
+    strays = StrayCheck(run: run, store: store)
   }
 
   /// Checks the directory of the store, `entries`, `journal` and `staging`. In `quarantine` any
@@ -91,8 +91,8 @@ struct StrayNames {
     guard status.kind == kind else {
       let words = "\(status.kind.words), should be \(kind.words)"
       strays.tell(
-        Suspicion(.wrongKind, path: tally.path(name), name: name, words), name, in: directory,
-        &tally)
+        Suspicion(kind: .wrongKind, path: tally.path(name), name: name, detail: words),
+        name, in: directory, &tally)
       return
     }
     for suspicion in Permissions(owner: store.owner)

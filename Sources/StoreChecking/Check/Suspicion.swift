@@ -14,18 +14,6 @@ struct Suspicion: Sendable {
   /// A short description with the numbers.
   var detail: String
 
-  init(
-    _ kind: FindingKind, path: [UInt8], name: PathName? = nil, variant: UInt64? = nil,
-    key: [UInt8]? = nil, _ detail: String
-  ) {
-    self.kind = kind
-    self.path = path
-    self.name = name
-    self.variant = variant
-    self.key = key
-    self.detail = detail
-  }
-
   func finding(_ outcome: Finding.Outcome = .left, lostEntries: Int = 0) -> Finding {
     Finding(
       kind, path: path, key: key, detail: detail, outcome: outcome,

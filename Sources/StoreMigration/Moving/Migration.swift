@@ -243,7 +243,8 @@ public final class Migration {
 
   private func body(of entry: SourceEntry) throws(MoveFailure) -> MovingBody {
     do throws(SourceError) {
-      return MovingBody(try source.openBody(entry.body), isFile: entry.body.isFile, stop)
+      return MovingBody(
+        reader: try source.openBody(entry.body), isFile: entry.body.isFile, stop: stop)
     } catch { throw MoveFailure(error, isFile: entry.body.isFile) }
   }
 }

@@ -26,17 +26,10 @@ enum MoveFailure: Error {
 }
 
 struct MovingBody {
-  private let reader: SourceBodyReader
-  private let isFile: Bool
-  private let stop: MigrationStop
+  let reader: SourceBodyReader
+  let isFile: Bool
+  let stop: MigrationStop
 
-  init(_ reader: SourceBodyReader, isFile: Bool, _ stop: MigrationStop) {
-    self.reader = reader
-    self.isFile = isFile
-    self.stop = stop
-  }
-
-  /// The length of the whole body, in bytes.
   var length: UInt64 { reader.length }
 
   func next() throws(MoveFailure) -> [UInt8]? {
