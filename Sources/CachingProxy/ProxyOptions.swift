@@ -1,9 +1,7 @@
 import CLibrary
 package import HTTPSemantics
 
-/// The configuration of a proxy.
-package struct ProxyOptions: Sendable, Hashable {
-  /// The address to listen at.
+package struct ProxyOptions: Sendable {
   package var listen: ListenAddress
 
   /// The server behind a reverse proxy, with the path that is put in front of all requests; `nil`
@@ -32,7 +30,7 @@ package struct ProxyOptions: Sendable, Hashable {
   /// This is also the longest time until the server notices the end of a client that sent a part of
   /// a head and left at the same moment: libmicrohttpd 0.9 reads the data and is not notified of
   /// the end again.
-  package var idleSeconds: Int
+  var idleSeconds: Int
 
   /// The certificate of a reverse proxy whose clients use TLS; `nil` for http. Certificates can be
   /// replaced while the server runs.
@@ -52,7 +50,7 @@ package struct ProxyOptions: Sendable, Hashable {
   package var allowsPrivate = false
 
   /// The most tunnels at the same time. Each keeps up to 128 KiB of bytes.
-  package var tunnelLimit = 512
+  var tunnelLimit = 512
 
   /// The longest time without a byte in a tunnel.
   package var tunnelIdle = Duration.seconds(600)

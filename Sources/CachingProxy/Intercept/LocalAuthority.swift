@@ -170,12 +170,6 @@ package final class LocalAuthority: @unchecked Sendable {
   }
 }
 
-extension LocalAuthority: Hashable {
-  package static func == (left: LocalAuthority, right: LocalAuthority) -> Bool { left === right }
-  package func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
-}
-
-/// A certificate for a host.
 @safe
 final class MadeCertificate: @unchecked Sendable {
   // Unchecked: the pointer is written once, to a counted object that does not change.
