@@ -144,8 +144,7 @@ extension JSONReader {
     return value
   }
 
-  /// Reads `true` or `false`.
-  package mutating func readBool() throws(FormatError) -> Bool {
+  mutating func readBool() throws(FormatError) -> Bool {
     switch peek() {
     case UInt8(ascii: "t"):
       try expectWord("true")

@@ -88,7 +88,7 @@ package enum RecordFrame {
     package var length: Int
     package var sequence: UInt64
     package var type: RecordType
-    package var payloadCount: Int
+    var payloadCount: Int
     /// The bytes of the body, with padding; 0 if there is none.
     package var bodyCount = 0
 

@@ -67,7 +67,7 @@ package final class Monitor<State>: @unchecked Sendable {
   }
 
   /// Changes the state and wakes one of the threads that wait, all of which can take up the change.
-  package func changeForOne<R>(_ body: (inout State) -> R) -> R {
+  func changeForOne<R>(_ body: (inout State) -> R) -> R {
     let outer = lock()
     defer {
       unsafe pthread_cond_signal(condition)

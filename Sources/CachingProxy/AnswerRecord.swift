@@ -22,7 +22,7 @@ package struct AnswerRecord: Sendable, Hashable {
   package var time: Timestamp
 
   /// The client's numeric address without its port, such as `127.0.0.1` or `::1`.
-  package var clientAddress: String
+  var clientAddress: String
 
   /// The method as it was sent; empty if the request could not be read.
   package var method: String
@@ -37,7 +37,7 @@ package struct AnswerRecord: Sendable, Hashable {
   package var bytesSent: UInt64
 
   /// The bytes of a tunnel that came from the client; 0 for other answers.
-  package var bytesReceived: UInt64 = 0
+  var bytesReceived: UInt64 = 0
 
   /// The time from the request's head to the answer's end.
   package var microseconds: UInt64

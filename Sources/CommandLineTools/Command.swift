@@ -73,9 +73,7 @@ package enum Outcome: Sendable {
 extension Command {
   /// Parses the arguments of a tool, without the name of the tool.
   ///
-  /// - Parameters:
-  ///   - arguments: The arguments.
-  ///   - width: The columns that the help may use.
+  /// - Parameter width: The columns that the help may use.
   /// - Throws: ``UsageError`` if the command line is wrong.
   /// - Complexity: O(arguments x options).
   package func parse(_ arguments: [Argument], width: Int = 80) throws(UsageError) -> Outcome {

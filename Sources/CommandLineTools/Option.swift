@@ -53,18 +53,8 @@ package struct Option<Value: Sendable>: OptionDeclaration {
   package let specification: OptionSpecification
   let defaultValue: Value?
 
-  /// Declares an option.
-  ///
-  /// - Parameters:
-  ///   - long: The name, without the dashes.
-  ///   - short: The one-letter name.
-  ///   - kind: The kind of the value.
-  ///   - defaultValue: The value if the option is not given.
-  ///   - defaultText: The default in the help; without it, the default is shown as it would be
-  ///     typed.
-  ///   - repeats: Whether all values are kept.
-  ///   - group: The heading in the help.
-  ///   - help: The effect of the option, as one sentence without the full stop.
+  /// - Parameter defaultText: The default in the help; without it, the default is shown as it would be
+  ///   typed.
   package init(
     _ long: String, short: Character? = nil, _ kind: ValueKind<Value>,
     default defaultValue: Value? = nil, defaultText: String? = nil, repeats: Bool = false,

@@ -13,7 +13,7 @@ package struct OutputError: Error, Hashable, CustomStringConvertible {
   }
 
   /// Whether the reader of a pipe has ended. No message is printed for that.
-  package var isClosedPipe: Bool { errno == EPIPE }
+  var isClosedPipe: Bool { errno == EPIPE }
 
   /// The error in one line, without the name of the tool.
   package var description: String {

@@ -205,8 +205,7 @@ package final class CredentialSession: Sendable {
     }
   }
 
-  /// Forgets all credentials.
-  package func forgetAll() {
+  func forgetAll() {
     state.withLock { state in
       for kept in state.kept { Self.release(kept.credential, &state) }
       state.changes += 1

@@ -14,7 +14,7 @@ package struct PurgeList: Sendable, Hashable {
   }
 
   /// The most scopes of a list; older ones become one purge of the whole namespace.
-  package static let maximumScopes = 10_000
+  static let maximumScopes = 10_000
   /// The highest number, which is far above the microseconds since 1970.
   private static let maximumNumber: UInt64 = 1 << 56
   /// The most bytes of keys, prefixes and tags of a list, as they are in its document.

@@ -11,7 +11,7 @@ package struct RemoteFinding: Sendable {
 
 extension RemoteCache {
   /// The time within which a purge list must have been read for a document to be used.
-  package static let purgeAge: Int64 = 5_000_000_000
+  static let purgeAge: Int64 = 5_000_000_000
 
   /// Returns why a key would not be looked up now, and counts that; `nil` if it would.
   package func refusal(of key: ByteString) -> RemoteReason? {

@@ -73,7 +73,7 @@ extension [FindingKind: CheckReport.Count] {
   }
 
   /// Counts the repair of a finding that was counted before.
-  package mutating func addRepair(of finding: Finding) {
+  mutating func addRepair(of finding: Finding) {
     self[finding.kind]?.repaired += 1
     self[finding.kind]?.lostEntries += finding.lostEntries
   }
