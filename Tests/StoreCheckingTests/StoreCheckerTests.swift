@@ -52,6 +52,9 @@ import Testing
     throws
   {
     let (sandbox, _) = try damaged()
+    try sandbox.remove("store.json")
+    try sandbox.remove("CACHEDIR.TAG")
+    let before = try sandbox.allFiles()
     let checker = checker(sandbox, .all)
     checker.cancel()
     for _ in 0..<2 {
@@ -61,6 +64,8 @@ import Testing
       #expect(listener.findings.allSatisfy { $0.outcome != .repaired })
     }
     #expect(try sandbox.names("quarantine").isEmpty)
+    // The directory of the store stays as it is, too.
+    #expect(try sandbox.allFiles() == before)
   }
 
   @Test func `a check can be run again, and finds the same`() throws {

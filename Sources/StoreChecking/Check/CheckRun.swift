@@ -57,6 +57,8 @@ final class CheckRun: Sendable {
 
   func perform() throws(CheckError) -> CheckReport {
     let root = try openRoot()
+    // A repair of the directory writes.
+    try checkCancelled()
     let place = try checkPlace(root)
     try checkCancelled()
     permitSegments(root, place)
@@ -84,6 +86,7 @@ final class CheckRun: Sendable {
     try checkCancelled()
     try checkShards(store)
     checkLog(store)
+    try checkCancelled()
     end(root, journal.suspicions, staging, place, store)
     try checkCancelled()
     return reporter.end()
@@ -149,7 +152,7 @@ final class CheckRun: Sendable {
       if Layout.segmentNumber(name) != nil { names.append(name) }
       return names.count < CheckLimits.segments
     }
-    for name in names {
+    for name in names where !cancellation.isSet {
       guard let status = try? files.status(at: name, in: journal.raw), status.kind == .file,
         status.mode & 0o600 != 0o600
       else { continue }
@@ -351,7 +354,7 @@ final class CheckRun: Sendable {
     let isDeep = options.depth == .deep
     catalog.forEachLogged(isDeep: isDeep) { slot, key, isIntact in
       count += 1
-      if isIntact { return }
+      if isIntact || cancellation.isSet { return }
       let suspicion = Suspicion(
         kind: .bodyWrong, path: Array("journal/".utf8) + Layout.segment(slot.segment).bytes,
         name: Layout.segment(slot.segment), variant: slot.variant, key: key,
