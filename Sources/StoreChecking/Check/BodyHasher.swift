@@ -68,7 +68,10 @@ final class BodyHasher {
     ) { _, _ throws(SystemError) in
       if isCancelled() { throw .interrupted }
     }
-    return isRight ? .right : .wrong(found)
+    // A file that has grown meanwhile may begin with the right bytes.
+    guard isRight, try fileSystem.status(of: file.raw).length == status.length
+    else { return .wrong(found) }
+    return .right
   }
 
   /// Opens, reads and closes a file in one step. A file that has grown meanwhile has another

@@ -83,6 +83,21 @@ import Testing
     #expect(try read(hasher(known), Digest(hashing: bytes)) == .right, "it is not remembered")
   }
 
+  @Test(arguments: [100, buffer + 100], [false, true])
+  func `a body that grows before it is read is not right, though its beginning is`(
+    count: Int, isSeeded: Bool
+  ) throws {
+    let bytes = bytes(count)
+    try write(bytes)
+    let directory = try RealFileSystem().open(userPath: folder.path, [.read, .directory])
+    let status = try RealFileSystem().status(at: Self.name, in: directory.raw)
+    try write(bytes + [1])
+    var digest = isSeeded ? DigestHasher(seed: Self.seed) : DigestHasher()
+    digest.update(bytes)
+    let reading = hasher().read(Self.name, status, in: directory, expecting: digest.digest())
+    #expect(reading == .wrong(Digest(hashing: bytes + [1])))
+  }
+
   @Test func `a check that is cancelled stops in the middle of a long body`() throws {
     let bytes = bytes(8 * Self.buffer)
     try write(bytes)
