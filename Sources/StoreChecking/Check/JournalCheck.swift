@@ -15,6 +15,11 @@ struct JournalCheck {
     var foreign: [PathName] = []
   }
 
+  private struct Place: Hashable {
+    var kind: FindingKind
+    var path: [UInt8]
+  }
+
   private let directory: Int32
   private let description: StoreDescription
   private let fileSystem: any FileSystem
@@ -25,6 +30,8 @@ struct JournalCheck {
   /// known.
   private let markedEnd: UInt64
   private var result = Result()
+  /// The number of suspicions of each kind about each path.
+  private var counts: [Place: Int] = [:]
   /// The sequence number of the last record; 0 before the first record, and after damage, if the
   /// next number may be any.
   private var sequence: UInt64 = 0
@@ -128,12 +135,20 @@ struct JournalCheck {
     return kept
   }
 
+  /// Returns whether the engine opens a file as a segment of this store, or refuses the store because of
+  /// it.
   private func isSegment(_ number: UInt32) -> Bool {
     guard let file = try? open(number),
+      let length = try? fileSystem.status(of: file.raw).length,
+      length <= UInt64(Journal.maximumSegmentBytes),
       let head = try? fileSystem.readBytes(file, count: SegmentHeader.count, at: 0)
     else { return false }
-    if case .damaged = SegmentHeader.read(head) { return false }
-    return true
+    return switch SegmentHeader.read(head) {
+    case .header(let header):
+      header.storeID == description.id && header.number == UInt64(number)
+    case .newerFormat: true
+    case .damaged: false
+    }
   }
 
   private func open(_ number: UInt32) throws(SystemError) -> Descriptor {
@@ -252,7 +267,13 @@ struct JournalCheck {
 
   private mutating func follow(_ header: RecordFrame.Header, _ name: PathName, _ place: Int64) {
     endLeft(before: header.sequence)
-    if sequence != 0, header.sequence <= sequence {
+    // A later segment may begin with any number, because those before it may have been dropped.
+    if lastSequence == 0, result.suspicions.isEmpty, header.sequence != 1,
+      name.bytes == Layout.segment(1).bytes
+    {
+      add(
+        .recordOutOfSequence, name, "byte \(place): the first number is \(header.sequence), not 1")
+    } else if sequence != 0, header.sequence <= sequence {
       add(
         .recordDuplicate, name, "byte \(place): number \(header.sequence) after \(sequence)")
     } else if sequence != 0, header.sequence != sequence + 1 {
@@ -288,8 +309,10 @@ struct JournalCheck {
   private mutating func add(_ kind: FindingKind, _ name: PathName?, _ detail: String) {
     var path = Array("journal".utf8)
     if let name { path += [UInt8(ascii: "/")] + name.bytes }
-    let same = result.suspicions.count { $0.kind == kind && $0.path == path }
+    let place = Place(kind: kind, path: path)
+    let same = counts[place, default: 0]
     if same > CheckLimits.segmentFindings { return }
+    counts[place] = same + 1
     result.suspicions.append(
       Suspicion(
         kind: kind, path: path, name: name,

@@ -1,8 +1,9 @@
 import CacheFormat
 import CacheStore
 import CacheSystem
-import StoreChecking
 import Testing
+
+@testable import StoreChecking
 
 /// Damage to the journal: what is found, and that it agrees with what the engine makes of it.
 @Suite struct JournalCheckTests {
@@ -129,6 +130,59 @@ import Testing
     let sandbox = try three()
     try renumber(sandbox, [1, 2, 4])
     #expect(try sandbox.check().kinds == [.recordOutOfSequence])
+  }
+
+  @Test func `a first record that is not number 1 is found, as the engine finds it`() throws {
+    let sandbox = try three()
+    try renumber(sandbox, [2, 3, 4])
+    #expect(try sandbox.check().kinds == [.recordOutOfSequence])
+    #expect(try sandbox.repair(.safe).unrepaired == [])
+    #expect(try sandbox.check(.deep).findings == [])
+  }
+
+  /// Makes a segment with a far number: a copy of the first one, with some of its header changed.
+  private func plantFar(
+    _ sandbox: CheckSandbox, _ change: (inout SegmentHeader) -> Void
+  ) throws -> String {
+    let bytes = try sandbox.bytes(Self.first)
+    guard case .header(var header) = SegmentHeader.read(bytes) else { return "" }
+    header.number = 20_240_101
+    change(&header)
+    let name = "journal/20240101.log"
+    try sandbox.write(name, header.bytes + bytes.dropFirst(SegmentHeader.count))
+    return name
+  }
+
+  @Test(arguments: [false, true])
+  func `a far segment of another store, or with another number, is foreign`(
+    isOfOtherStore: Bool
+  ) throws {
+    let sandbox = try three()
+    let name = try plantFar(sandbox) { header in
+      if isOfOtherStore { header.storeID = .init(high: 1, low: 2) } else { header.number = 7 }
+    }
+    let checked = try sandbox.check()
+    #expect(checked.kinds == [.foreignFile] && checked.paths(.foreignFile) == [name])
+    // The engine leaves it out, too: no record counts as lost.
+    #expect(try sandbox.repair(.safe).unrepaired.map(\.kind) == [.foreignFile])
+    #expect(try sandbox.check(.deep).kinds == [.foreignFile])
+  }
+
+  @Test func `a far segment that is too long for one is foreign`() throws {
+    let sandbox = try three()
+    try sandbox.stretch(try plantFar(sandbox) { _ in }, to: 1 << 40)
+    #expect(try sandbox.check().kinds == [.foreignFile])
+  }
+
+  @Test func `of many findings of a kind in a segment the first are told`() throws {
+    let sandbox = CheckSandbox()
+    try sandbox.fill { store in
+      for number in 0..<200 { try store.put([1], for: "\(number)") }
+    }
+    try renumber(sandbox, (1...200).map { 2 * $0 - 1 })
+    let found = try sandbox.check().findings.filter { $0.kind == .recordOutOfSequence }
+    #expect(found.count == CheckLimits.segmentFindings + 1)
+    #expect(found.last?.detail == "and more like that")
   }
 
   @Test func `a sequence number that comes twice is found`() throws {
