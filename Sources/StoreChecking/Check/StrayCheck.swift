@@ -126,6 +126,11 @@ struct StrayCheck {
         .suspicions(of: status, path: suspicion.path, name: name)
         .contains { $0.isSame(as: suspicion) }
     case .wrongKind: return status.kind != .directory
+    case .entryMisplaced:
+      // What is left of the directory after a safe repair may have no whole entry.
+      guard let inner = try? fileSystem.open(name, in: directory, [.read, .directory])
+      else { return true }
+      return misplaced(inner) != nil
     default: return true
     }
   }

@@ -29,7 +29,9 @@ extension Mender {
     try guarded(suspicion.path) { () throws(SystemError) in
       try fileSystem.removeFile(name, in: directory.raw)
     }
-    if !facts.hasBody, try !isUsed(facts.digest, scene, directory, except: variant) {
+    if !facts.hasBody, !hasUnknown(scene),
+      try !isUsed(facts.digest, scene, directory, except: variant)
+    {
       try guarded(suspicion.path) { () throws(SystemError) in
         try fileSystem.removeFile(Layout.body(facts.digest), in: directory.raw)
       }
@@ -41,46 +43,93 @@ extension Mender {
   private func hasOwnMetadata(
     _ facts: DocumentFacts, _ entries: EntriesDirectory
   ) throws(StoreError) -> Bool {
-    let path = Layout.keyPath(facts.keyHash)
-    guard let directory = try tree.openKey(facts.keyHash, at: path, in: entries.directory)
+    try hasMetadata(of: facts.key, facts.variant, facts.keyHash, entries)
+  }
+
+  private func hasMetadata(
+    of key: ByteString, _ variant: UInt64, _ hash: KeyHash, _ entries: EntriesDirectory
+  ) throws(StoreError) -> Bool {
+    let path = Layout.keyPath(hash)
+    guard let directory = try tree.openKey(hash, at: path, in: entries.directory)
     else { return false }
-    return try readDocument(Layout.metadata(facts.variant), directory, path.bytes)?.entry.key
-      == facts.key
+    return try readDocument(Layout.metadata(variant), directory, path.bytes)?.entry.key == key
+  }
+
+  /// The entries in a foreign directory, after those that have a free place were linked there.
+  private struct ForeignDirectory {
+    /// The metadata files of entries that are in their places now, and their bodies.
+    var placed: [(name: PathName, digest: Digest)] = []
+    /// The bodies of entries whose place has the entry. They are names of the directory, too.
+    var copied: Set<Digest> = []
+    /// The bodies of all entries that were not placed.
+    var staying: Set<Digest> = []
+    /// Whether there is anything that is neither placed nor a copy, so that it may be the only one.
+    var hasOthers = false
   }
 
   /// Moves the entries of a foreign directory to their places, and the rest of the directory to the
-  /// quarantine.
+  /// quarantine. A safe repair does the latter only if all of the rest are copies of entries that
+  /// are in their places.
+  ///
+  /// - Returns: false if the directory stays.
   func placeEntries(
     of name: PathName, in parent: Int32, _ path: [UInt8]
   ) throws(StoreError) -> Bool {
     let directory = try guarded(path) { () throws(SystemError) in
       try fileSystem.open(name, in: parent, [.read, .directory])
     }
-    var names: [PathName] = []
-    try guarded(path) { () throws(SystemError) in
-      try fileSystem.list(directory.raw) { name, _ in
-        if case .metadata = Layout.keyFile(name) { names.append(name) }
-        return names.count < KeyScene.maximumExtras
-      }
-    }
-    var placed: [(PathName, Digest)] = []
-    var staying: Set<Digest> = []
-    for file in names {
-      guard let digest = try readDocument(file, directory, path)?.entry.digest else { continue }
-      if try place(file, of: directory, held: nil, catalog.entriesDirectory, path) {
-        placed.append((file, digest))
-      } else {
-        staying.insert(digest)
-      }
-    }
-    for (file, digest) in placed {
+    let found = try placeEntries(of: directory, path)
+    for (file, digest) in found.placed {
       try? fileSystem.removeFile(file, in: directory.raw)
-      if staying.contains(digest) { continue }
+      // A file that cannot be read, or has another name, may be the metadata file of the body.
+      if found.hasOthers || found.staying.contains(digest) { continue }
       try? fileSystem.removeFile(Layout.body(digest), in: directory.raw)
     }
     if (try? fileSystem.removeDirectory(name, in: parent)) != nil { return true }
+    guard level == .all || !found.hasOthers else { return false }
     try moveAway(name, in: parent, path: path)
     return true
+  }
+
+  private func placeEntries(
+    of directory: borrowing Descriptor, _ path: [UInt8]
+  ) throws(StoreError) -> ForeignDirectory {
+    var found = ForeignDirectory()
+    var names: [PathName] = []
+    var bodies: Set<Digest> = []
+    try guarded(path) { () throws(SystemError) in
+      try fileSystem.list(directory.raw) { name, _ in
+        switch Layout.keyFile(name) {
+        case .metadata: names.append(name)
+        case .body(let digest) where bodies.count < KeyScene.maximumExtras: bodies.insert(digest)
+        case .body, .foreign: found.hasOthers = true
+        }
+        if names.count == KeyScene.maximumExtras { found.hasOthers = true }
+        return names.count < KeyScene.maximumExtras
+      }
+    }
+    for file in names {
+      guard let entry = try readDocument(file, directory, path)?.entry else {
+        found.hasOthers = true
+        continue
+      }
+      let entries = catalog.entriesDirectory
+      if try place(file, of: directory, held: nil, entries, path) {
+        found.placed.append((file, entry.digest))
+        continue
+      }
+      found.staying.insert(entry.digest)
+      let hash = KeyHash(hashing: entry.key, seed: store.hashSeed)
+      if try hasMetadata(of: entry.key, entry.variant, hash, entries) {
+        found.copied.insert(entry.digest)
+      } else {
+        found.hasOthers = true
+      }
+    }
+    bodies.subtract(found.copied)
+    bodies.subtract(found.placed.map(\.digest))
+    if !bodies.isEmpty { found.hasOthers = true }
+    return found
   }
 
   /// Reads a metadata file; `nil` if it is missing, damaged, or of another store.

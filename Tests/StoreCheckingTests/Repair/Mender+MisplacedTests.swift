@@ -62,7 +62,48 @@ import Testing
       try sandbox.copy("\(directory)/\(name)", to: "\(target)/\(name)")
     }
     try sandbox.fill { try $0.remove("single2") }
+    // It may be the only copy, so a safe repair leaves it.
+    #expect(try sandbox.repair(.safe).unrepaired.map(\.kind) == [.entryMisplaced])
+    #expect(try sandbox.names("quarantine").isEmpty)
     _ = try sandbox.expectRepaired()
     #expect(try sandbox.kept(model).count == model.all.count - 1)
+  }
+
+  @Test func `a safe repair leaves what is beside an entry in a foreign directory`() throws {
+    let sandbox = CheckSandbox()
+    let model = try sandbox.fillModel()
+    let directory = try sandbox.directory(of: "single2")
+    let target = directory + "x"
+    try sandbox.move(directory, to: target)
+    try sandbox.write("\(target)/letter.txt", [1])
+    let bodies = try sandbox.names(target).filter { $0.hasSuffix(".body") }
+    let repaired = try sandbox.repair(.safe)
+    #expect(repaired.unrepaired.map(\.kind) == [.foreignFile])
+    #expect(repaired.kinds.contains(.entryMisplaced))
+    #expect(try sandbox.check(.deep).paths(.foreignFile) == [target])
+    #expect(try sandbox.names("quarantine").isEmpty)
+    #expect(try sandbox.names(target) == (bodies + ["letter.txt"]).sorted())
+    #expect(try sandbox.kept(model) == model.all)
+    _ = try sandbox.expectRepaired()
+    #expect(try sandbox.kept(model) == model.all)
+  }
+
+  @Test(arguments: [false, true])
+  func `a body beside a damaged metadata file stays where it is`(isForeign: Bool) throws {
+    let sandbox = CheckSandbox()
+    let model = try sandbox.fillModel()
+    let directory = try sandbox.directory(of: "single2")
+    let target =
+      isForeign
+      ? directory + "x" : directory.dropLast(2) + (directory.hasSuffix("00") ? "11" : "00")
+    try sandbox.move(directory, to: target)
+    try sandbox.write("\(target)/00000000000000ff.json", [1, 2, 3])
+    let body = try #require(try sandbox.names(target).first { $0.hasSuffix(".body") })
+    let repaired = try sandbox.repair(.safe)
+    #expect(repaired.unrepaired.map(\.kind) == [isForeign ? .foreignFile : .metadataDamaged])
+    #expect(try sandbox.names(target) == ["00000000000000ff.json", body].sorted())
+    #expect(try sandbox.kept(model) == model.all)
+    _ = try sandbox.expectRepaired()
+    #expect(try sandbox.kept(model) == model.all)
   }
 }
