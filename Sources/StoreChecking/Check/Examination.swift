@@ -44,6 +44,7 @@ struct Examination {
       add(.unreadable, nil, error.description)
     case .directory(let status):
       addPermissions(status, nil)
+      examineUnreadable(in: status)
       for slot in scene.slots { examine(slot) }
       for (variant, file) in scene.metadata.sorted(by: { $0.key < $1.key }) {
         if scene.slot(variant) == nil { examineUnrecorded(variant, file) }
@@ -51,6 +52,16 @@ struct Examination {
       }
       examineOtherBodies()
       examineStrays()
+    }
+  }
+
+  /// Notes the files whose status cannot be read. If their owner may not search the directory, that is
+  /// reported for its mode.
+  private mutating func examineUnreadable(in directory: FileStatus) {
+    for (name, error) in scene.unreadable {
+      if case .metadata = Layout.keyFile(name) { hasUnknownBodies = true }
+      if error.isPermission, directory.mode & 0o100 == 0 { continue }
+      add(.unreadable, name, error.description)
     }
   }
 
@@ -90,6 +101,7 @@ struct Examination {
 
   private mutating func examineMetadata(of slot: Slot, _ name: PathName) {
     guard let file = scene.metadata[slot.variant] else {
+      if scene.isUnreadable(name) { return }
       add(.metadataMissing, name, "it is missing", slot.variant)
       return
     }
@@ -173,6 +185,7 @@ struct Examination {
     guard examinedBodies.insert(digest).inserted else { return }
     let name = Layout.body(digest)
     guard let body = scene.bodies[digest] else {
+      if scene.isUnreadable(name) { return }
       add(.bodyMissing, name, "it is missing", variant)
       return
     }

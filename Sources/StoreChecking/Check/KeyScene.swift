@@ -22,6 +22,8 @@ struct KeyScene: Sendable {
   /// The metadata files in the directory, by variant.
   var metadata: [UInt64: MetadataScene] = [:]
   var bodies: [Digest: BodyScene] = [:]
+  /// The files of entries whose status the system could not read.
+  var unreadable: [(name: PathName, error: SystemError)] = []
   /// The reasons for which the journal no longer has variants whose files are in the directory.
   /// Only read with the shard locked.
   var goodbyes: [UInt64: Goodbye] = [:]
@@ -44,9 +46,18 @@ struct KeyScene: Sendable {
 
   func slot(_ variant: UInt64) -> Slot? { slots.first { $0.variant == variant } }
 
-  /// Returns whether neither file of an entry is there.
+  /// Returns whether neither file of an entry is there. One that cannot be read is there.
   func lacks(_ slot: Slot) -> Bool {
-    metadata[slot.variant] == nil && (slot.isEmbedded || bodies[slot.digest] == nil)
+    if metadata[slot.variant] != nil || !slot.isEmbedded && bodies[slot.digest] != nil {
+      return false
+    }
+    return !isUnreadable(Layout.metadata(slot.variant))
+      && (slot.isEmbedded || !isUnreadable(Layout.body(slot.digest)))
+  }
+
+  /// Returns whether the system could not tell if a file is there.
+  func isUnreadable(_ name: PathName) -> Bool {
+    unreadable.contains { $0.name.bytes == name.bytes }
   }
 
   func path(_ name: PathName) -> [UInt8] { path + [UInt8(ascii: "/")] + name.bytes }

@@ -70,6 +70,13 @@ final class SceneReader {
     if error.isOutOfDescriptors { failure = error }
   }
 
+  /// Notes that the status of a file could not be read. A file that is not in the scene counts as missing
+  /// only if the system says so.
+  private func note(_ error: SystemError, _ name: PathName, _ scene: inout KeyScene) {
+    note(error)
+    if error != .notFound { scene.unreadable.append((name, error)) }
+  }
+
   /// Lists the directory, reads the files that the index expects, and then the others.
   private func readNames(
     _ scene: inout KeyScene, _ directory: borrowing Descriptor
@@ -134,10 +141,7 @@ final class SceneReader {
       let status = try fileSystem.status(at: Layout.body(digest), in: directory.raw)
       files += 1
       scene.bodies[digest] = BodyScene(status: status, reading: .notRead)
-    } catch {
-      // A body that is not in the scene counts as missing.
-      note(error)
-    }
+    } catch { note(error, Layout.body(digest), &scene) }
   }
 
   // MARK: Metadata
@@ -150,12 +154,15 @@ final class SceneReader {
     _ variant: UInt64, isFile: Bool, _ scene: inout KeyScene, _ directory: borrowing Descriptor
   ) {
     let name = Layout.metadata(variant)
-    var status = isFile ? nil : try? fileSystem.status(at: name, in: directory.raw)
-    if !isFile, status?.kind != .file {
-      guard let status else { return }
-      files += 1
-      scene.metadata[variant] = MetadataScene(status: status, reading: .wrongKind)
-      return
+    var status: FileStatus?
+    if !isFile {
+      guard let found = self.status(name, &scene, directory) else { return }
+      guard found.kind == .file else {
+        files += 1
+        scene.metadata[variant] = MetadataScene(status: found, reading: .wrongKind)
+        return
+      }
+      status = found
     }
     let reading: DocumentReading
     do throws(SystemError) {
@@ -168,12 +175,24 @@ final class SceneReader {
     } catch {
       note(error)
       // The status is not known of a file that could not be opened.
-      if status == nil { status = try? fileSystem.status(at: name, in: directory.raw) }
+      if status == nil { status = self.status(name, &scene, directory) }
       reading = status?.kind == .file ? .unreadable(error) : .wrongKind
     }
     guard let status else { return }
     files += 1
     scene.metadata[variant] = MetadataScene(status: status, reading: reading)
+  }
+
+  /// Returns the status of a file; `nil` if it is missing or cannot be read, which is noted.
+  private func status(
+    _ name: PathName, _ scene: inout KeyScene, _ directory: borrowing Descriptor
+  ) -> FileStatus? {
+    do throws(SystemError) {
+      return try fileSystem.status(at: name, in: directory.raw)
+    } catch {
+      note(error, name, &scene)
+      return nil
+    }
   }
 
   private func read(

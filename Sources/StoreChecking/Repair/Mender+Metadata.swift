@@ -190,12 +190,13 @@ extension Mender {
   }
 
   /// Returns whether an entry refers to a body, or a metadata file does that could be read and
-  /// still exists, or perhaps one beyond the names that were read.
+  /// still exists, or perhaps one that could not be read, or beyond the names that were read.
   func isUsed(
     _ digest: Digest, _ scene: KeyScene, _ directory: borrowing Descriptor,
     except variant: UInt64?
   ) throws(StoreError) -> Bool {
-    if scene.uncountedNames > 0 || hasBodyFile(digest, of: scene.hash) { return true }
+    if scene.uncountedNames > 0 || !scene.unreadable.isEmpty { return true }
+    if hasBodyFile(digest, of: scene.hash) { return true }
     for (other, file) in scene.metadata where other != variant {
       if case .document(let facts) = file.reading, facts.digest == digest, !facts.hasBody,
         !fileSystem.isMissing(Layout.metadata(other), in: directory.raw)
@@ -213,7 +214,9 @@ extension Mender {
   /// Returns whether the directory of a key has a file that may be the metadata of a body, and
   /// cannot be read or has another name.
   func hasUnknown(_ scene: KeyScene) -> Bool {
-    if !scene.strays.isEmpty || scene.uncountedNames > 0 { return true }
+    if !scene.strays.isEmpty || scene.uncountedNames > 0 || !scene.unreadable.isEmpty {
+      return true
+    }
     return scene.metadata.contains { variant, file in
       switch file.reading {
       case .document: false

@@ -169,10 +169,17 @@ import Testing
       Issue.record("it was read")
       return
     }
+    // Not even their status can be read.
+    let failing = try scene(sandbox) {
+      opensMetadata($0) || $0.kind == .statusAt ? .inputOutput : nil
+    }
+    #expect(failing.metadata.isEmpty && failing.bodies.isEmpty)
+    #expect(failing.unreadable.map(\.error) == [.inputOutput, .inputOutput])
+    #expect(!failing.lacks(try #require(failing.slots.first)))
     let gone = try scene(sandbox) {
       $0.kind == .statusAt && $0.name.hasSuffix(".body") ? .notFound : nil
     }
-    #expect(gone.bodies.isEmpty)
+    #expect(gone.bodies.isEmpty && gone.unreadable.isEmpty)
     let deep = try scene(sandbox, isDeep: true) { $0.kind == .read ? .inputOutput : nil }
     #expect(deep.bodies.values.first?.reading == .unreadable(.inputOutput))
   }

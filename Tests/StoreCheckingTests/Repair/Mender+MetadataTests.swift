@@ -1,5 +1,7 @@
+import CLibrary
 import CacheFormat
 import CacheSystem
+import SimulatedFiles
 import Testing
 
 @testable import CacheStore
@@ -22,6 +24,36 @@ import Testing
     try body(
       try Mender(store, .all, sparesMissing: false), KeyScene(hash: hash, IndexedKey()), directory,
       Digest(hashing: [1, 2, 3]))
+  }
+
+  /// Files in the directory of a key whose status cannot be read.
+  private func failing(_ error: SystemError) -> FaultyFiles {
+    let files = FaultyFiles()
+    files.faults.set { call in
+      let isOfKey = call.name.hasSuffix(".body") || call.name.hasSuffix("0000.json")
+      return isOfKey && (call.kind == .statusAt || call.kind == .open) ? error : nil
+    }
+    return files
+  }
+
+  @Test(arguments: RepairLevel.allCases)
+  func `an entry whose files cannot be examined is not missing, and is not given up`(
+    _ level: RepairLevel
+  ) throws {
+    let sandbox = try CheckSandbox.withOneEntry()
+    let files = failing(.inputOutput)
+    #expect(try sandbox.check(fileSystem: files).kinds == [.unreadable, .unreadable])
+    let repaired = try sandbox.repair(level, fileSystem: files)
+    #expect(repaired.unrepaired.map(\.kind) == [.unreadable, .unreadable])
+    #expect(repaired.report.lostEntries == 0)
+    let after = try sandbox.check(.deep)
+    #expect(after.findings == [] && after.report.entries == 1)
+  }
+
+  @Test func `a directory that its owner may not search is reported for its mode alone`() throws {
+    let sandbox = try CheckSandbox.withOneEntry()
+    try sandbox.setMode(try sandbox.key(), 0o600)
+    #expect(try sandbox.check(fileSystem: failing(SystemError(EACCES))).kinds == [.wrongMode])
   }
 
   @Test func `a body is used by an entry of the index`() throws {
