@@ -44,16 +44,22 @@ struct RepairRun {
 }
 
 /// An observer that forwards each finding once, however many passes find it.
-private final class ToldFindings: CheckObserver {
+final class ToldFindings: CheckObserver {
   private struct State {
     var pass = 1
     var counts: [FindingKind: CheckReport.Count] = [:]
-    /// The findings that are not repaired, as digests of kind and path, because there may be a
+    /// The findings that this pass has not repaired, as digests of kind and path, because there may be a
     /// million.
-    var left: [Digest: FindingKind] = [:]
-    /// The findings of this pass.
-    var seen: Set<Digest> = []
+    var left: [Digest: Left] = [:]
+    /// Those that earlier passes have not repaired, and this pass has not found again so far.
+    var earlier: [Digest: Left] = [:]
     var hasRepaired = false
+  }
+
+  /// The findings of one kind and path: a segment of the journal may have several.
+  private struct Left {
+    var kind: FindingKind
+    var count = 0
   }
 
   private let observer: any CheckObserver
@@ -68,7 +74,8 @@ private final class ToldFindings: CheckObserver {
   func beginPass() {
     state.withLock { state in
       state.pass += 1
-      state.seen = []
+      state.earlier = state.left
+      state.left = [:]
       state.hasRepaired = false
     }
   }
@@ -76,10 +83,8 @@ private final class ToldFindings: CheckObserver {
   /// Counts the findings as repaired that a pass over the whole store has not found again.
   func endPass() {
     state.withLock { state in
-      for (name, kind) in state.left where !state.seen.contains(name) {
-        state.left[name] = nil
-        state.counts[kind]?.repaired += 1
-      }
+      for gone in state.earlier.values { state.counts[gone.kind]?.repaired += gone.count }
+      state.earlier = [:]
     }
   }
 
@@ -94,17 +99,15 @@ private final class ToldFindings: CheckObserver {
     let isRepaired = finding.outcome == .repaired
     if isRepaired { state.hasRepaired = true }
     let name = Digest(hashing: Array(finding.kind.rawValue.utf8) + [0] + finding.path)
-    if state.pass > 1 { state.seen.insert(name) }
-    if state.pass > 1, state.left[name] != nil {
-      if isRepaired {
-        state.left[name] = nil
-        state.counts.addRepair(of: finding)
-      }
-      return false
+    if !isRepaired { state.left[name, default: Left(kind: finding.kind)].count += 1 }
+    guard var before = state.earlier[name] else {
+      state.counts.add(finding)
+      return true
     }
-    if !isRepaired { state.left[name] = finding.kind }
-    state.counts.add(finding)
-    return true
+    before.count -= 1
+    state.earlier[name] = before.count > 0 ? before : nil
+    if isRepaired { state.counts.addRepair(of: finding) }
+    return false
   }
 
   /// Only the progress of the first pass is forwarded. It stays at its end during the others.

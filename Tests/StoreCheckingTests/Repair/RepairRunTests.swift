@@ -1,8 +1,9 @@
 import CacheFormat
 import CacheStore
 import CacheSystem
-import StoreChecking
 import Testing
+
+@testable import StoreChecking
 
 /// One damage and what its repair has to do.
 struct RepairCase: Sendable, CustomStringConvertible {
@@ -348,6 +349,31 @@ private func hex(_ number: Int) -> String {
     #expect(names.contains("note.txt") && names.contains("0000000000000000.json"))
     let body = try #require(names.first { $0.hasSuffix(".body") })
     #expect(try sandbox.bytes("\(place)/\(body)") == bytes)
+  }
+
+  @Test func `findings of one kind and path count once each in all passes`() {
+    let listener = Listener()
+    let told = ToldFindings(listener)
+    func find(_ outcome: Finding.Outcome, _ count: Int) {
+      for place in 0..<count {
+        told.found(
+          Finding(
+            .recordDamaged, path: Array("journal/00000001.log".utf8), detail: "byte \(place)",
+            outcome: outcome))
+      }
+    }
+    find(.failed("no room"), 3)
+    told.beginPass()
+    // One more, and all fail.
+    find(.failed("no room"), 4)
+    told.endPass()
+    #expect(told.counts[.recordDamaged] == .init(found: 4, repaired: 0))
+    told.beginPass()
+    // Two are repaired, and two are gone.
+    find(.repaired, 2)
+    told.endPass()
+    #expect(told.counts[.recordDamaged] == .init(found: 4, repaired: 4))
+    #expect(listener.findings.count == 4)
   }
 
   @Test func `ten thousand foreign files are moved with one note`() throws {
