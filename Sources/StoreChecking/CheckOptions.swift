@@ -25,6 +25,9 @@ public struct CheckOptions: Sendable {
   /// Whether a check without repair finds out how many entries a repair of all damage would take out of
   /// the store (``Finding/lostEntries``). It reads bodies that could restore them.
   public var forecastsLosses = false
+  /// Whether a check without repair finds out which bodies a safe repair would restore
+  /// (`Finding.isRestorable`). It reads bodies that could restore them.
+  package var forecastsRestoring = false
   /// The number of threads that read, at least 1.
   public var jobs: Int
   /// The shards (0 to 255) that an earlier run has checked; see `CheckProgress.shards`.

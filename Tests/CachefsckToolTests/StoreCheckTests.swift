@@ -96,6 +96,29 @@ private struct AheadClock: WallClock {
     }
   }
 
+  @Test func `a dry run of a safe repair says which bodies it would restore`() throws {
+    let tool = ToolRun()
+    let store = try Store(at: tool.store, options: Options(settling: .atOnce))
+    let shared = [UInt8](repeating: 7, count: 6_000)
+    for key in ["a", "b"] as [ByteString] { try store.put(shared, for: key) }
+    try store.put([UInt8](repeating: 8, count: 70_000), for: "alone")
+    store.close()
+    try tool.shell(
+      "find \"$0\"/entries -name '*.body' -size -20k | head -n 1 | xargs rm; "
+        + "find \"$0\"/entries -name '*.body' -size +20k | xargs rm")
+    let words = ["--repair", "safe", "--dry-run", tool.store]
+    let dry = try tool.check(words)
+    #expect(dry.status == 4)
+    #expect(dry.lines.filter { $0.hasSuffix(": would be repaired") }.count == 1)
+    #expect(dry.lines.filter { $0.hasSuffix(": left") }.count == 1)
+    #expect(dry.text.contains(": 2 findings, 1 would be repaired, 1 left ("))
+    let json = try tool.check(["--json"] + words)
+    #expect(json.lines.filter { $0.contains("\"outcome\":\"would-repair\"") }.count == 1)
+    #expect(json.lines.filter { $0.contains("\"outcome\":\"left\"") }.count == 1)
+    let repair = try tool.check(["--repair", "safe", tool.store])
+    #expect(repair.text.contains(": 2 findings, 1 repaired, 1 left ("))
+  }
+
   @Test func `a dry run says what would be repaired and writes nothing`() throws {
     let tool = ToolRun()
     try tool.fill(3)

@@ -75,6 +75,15 @@ import Testing
       dry.contains(
         "s: 2 findings, 1 would be repaired, 1 left (deep check, repair safe, dry run)"))
     #expect(dry.contains("tag-wrong   note          1           1     0"))
+    var restorable = finding(.bodyMissing, "e")
+    restorable.isRestorable = true
+    let restoring = try self.lines(
+      ["--repair", "safe", "--dry-run", "s"], [restorable, finding(.bodyMissing, "f")])
+    #expect(restoring.contains("  e: a detail: would be repaired"))
+    #expect(restoring.contains("  f: a detail: left"))
+    #expect(restoring.contains { $0.hasPrefix("s: 2 findings, 1 would be repaired, 1 left (") })
+    #expect(restoring.contains { $0.contains("--repair safe s' repairs 1, and loses nothing") })
+    #expect(restoring.contains { $0.contains("--repair all s' repairs 1 as well") })
     var lost = finding(.bodyWrong, "d")
     lost.lostEntries = 2
     let all = try self.lines(["--repair", "all", "--dry-run", "s"], [finding(.bodyWrong), lost])

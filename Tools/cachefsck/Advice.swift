@@ -19,7 +19,10 @@ struct Advice {
       } else {
         switch kind.facts.repairedBy {
         case .safe: safe += left
-        case .all: all += left
+        case .all:
+          let restorable = verdict.restorable[kind] ?? 0
+          safe += restorable
+          all += left - restorable
         case nil: never += left
         }
       }

@@ -39,6 +39,13 @@ struct CheckRequest: Sendable {
 
   /// Whether the tool says which entries a repair would lose.
   var forecastsLosses: Bool { isDryRun && repair == .all }
+  /// Whether the tool finds out which bodies a safe repair would restore.
+  var forecastsRestoring: Bool { isDryRun && repair == .safe }
+  /// Returns whether the repair is meant to repair a finding.
+  func reaches(_ finding: Finding) -> Bool {
+    guard let repair else { return false }
+    return repair.reaches(finding.kind) || finding.isRestorable
+  }
   /// The level of the repair that is carried out; `nil` with `--dry-run`.
   var effectiveRepair: RepairLevel? { isDryRun ? nil : repair }
 }

@@ -30,7 +30,7 @@ struct JSONReport: Sendable {
     case .repaired: [("outcome", "repaired")]
     case .failed(let cause): [("outcome", "failed"), ("cause", .string(cause))]
     case .left:
-      request.isDryRun && request.repair?.reaches(finding.kind) == true
+      request.isDryRun && request.reaches(finding)
         ? [("outcome", "would-repair")] : [("outcome", "left")]
     }
   }

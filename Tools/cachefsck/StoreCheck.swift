@@ -26,6 +26,7 @@ struct StoreCheck {
       depth: request.depth, repair: request.effectiveRepair, jobs: request.jobs,
       skippedShards: earlier?.shards ?? [])
     options.forecastsLosses = request.forecastsLosses
+    options.forecastsRestoring = request.forecastsRestoring
     let checker = StoreChecker(at: path, options: options)
     let line = ProgressLine(total: nil, isEnabled: request.showsProgress ?? Terminal.isTerminal(2))
     let json = request.isJSON ? JSONReport(argument: argument, request: request) : nil

@@ -69,8 +69,8 @@ struct TextReport {
       line += " would be lost"
     case .failed(let cause): line += ": not repaired: \(terminalSafe(cause))"
     case .left:
-      guard let level = verdict.request.repair else { break }
-      if !level.reaches(finding.kind) {
+      if verdict.request.repair == nil { break }
+      if !verdict.request.reaches(finding) {
         line += ": left"
       } else {
         line += verdict.request.isDryRun ? ": would be repaired" : ": not repaired"
@@ -121,7 +121,8 @@ struct TextReport {
     guard verdict.request.isDryRun, let level = verdict.request.repair else { return verdict.tally }
     return verdict.tally.reduce(into: [:]) { tally, item in
       var count = item.value
-      if level.reaches(item.key) { count.repaired = count.found }
+      count.repaired =
+        level.reaches(item.key) ? count.found : verdict.restorable[item.key] ?? 0
       tally[item.key] = count
     }
   }

@@ -12,6 +12,8 @@ struct Verdict {
   private(set) var tally: Tally = [:]
   /// The first findings of each kind.
   private(set) var shown: [FindingKind: [Finding]] = [:]
+  /// The findings of this run whose bodies a safe repair would restore; counted only in its dry run.
+  private(set) var restorable: [FindingKind: Int] = [:]
   private(set) var progress: CheckProgress?
   /// Whether `--resume` will continue this check.
   var canResume = false
@@ -20,6 +22,7 @@ struct Verdict {
     tally = report?.findings ?? watcher.tally
     if let earlier { tally.add(earlier.tally) }
     shown = watcher.shown
+    restorable = watcher.restorable
     progress = watcher.progress
   }
 

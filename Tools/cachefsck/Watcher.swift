@@ -13,6 +13,7 @@ final class Watcher: CheckObserver {
     /// The same, for each shard with findings.
     var tallies: [UInt8: Tally] = [:]
     var shown: [FindingKind: [Finding]] = [:]
+    var restorable: [FindingKind: Int] = [:]
     var progress: CheckProgress?
     var lastSaved = ContinuousClock.now
     var outputError: OutputError?
@@ -51,6 +52,7 @@ final class Watcher: CheckObserver {
   func found(_ finding: Finding) {
     state.withLock { state in
       state.tally.add(finding)
+      if finding.isRestorable { state.restorable[finding.kind, default: 0] += 1 }
       if let shard = Self.shard(of: finding) { state.tallies[shard, default: [:]].add(finding) }
       guard let json else {
         if state.shown[finding.kind, default: []].count < Self.shownOfKind {
@@ -136,6 +138,8 @@ final class Watcher: CheckObserver {
   var tally: Tally { state.withLock { $0.tally } }
   /// The first findings of each kind; none with JSON.
   var shown: [FindingKind: [Finding]] { state.withLock { $0.shown } }
+  /// The findings whose bodies a safe repair would restore.
+  var restorable: [FindingKind: Int] { state.withLock { $0.restorable } }
   var progress: CheckProgress? { state.withLock { $0.progress } }
   /// The reason why the state could not be saved.
   var stateProblem: StateFile.Problem? { state.withLock { $0.stateProblem } }

@@ -182,13 +182,19 @@ final class ShardCheck {
     return forecast(suspicions, of: scene)
   }
 
-  /// Returns findings that are not repaired, with what a repair would lose if that is asked for.
+  /// Returns findings that are not repaired, with what a repair would lose or restore if that is asked for.
   private func forecast(_ suspicions: [Suspicion], of scene: KeyScene) -> [Finding] {
     var lost: [Slot] = []
     if run.options.forecastsLosses, let engine = store.engine {
       lost = RepairForecast(store: engine).losses(suspicions, of: scene)
     }
-    return suspicions.map { $0.finding(lostEntries: Self.take($0, from: &lost)) }
+    return suspicions.map { suspicion in
+      var finding = suspicion.finding(lostEntries: Self.take(suspicion, from: &lost))
+      if run.options.forecastsRestoring, let engine = store.engine {
+        finding.isRestorable = RepairForecast(store: engine).isRestorable(suspicion, of: scene)
+      }
+      return finding
+    }
   }
 
   /// Repairs a key, examines it again, and repeats this as long as it shows new suspicions.

@@ -18,7 +18,22 @@ struct RepairForecast {
     }
   }
 
-  private func isRestorable(_ slot: Slot, _ kinds: [FindingKind], _ scene: KeyScene) -> Bool {
+  /// Returns whether a safe repair would restore the body that a suspicion is about.
+  func isRestorable(_ suspicion: Suspicion, of scene: KeyScene) -> Bool {
+    switch suspicion.kind {
+    case .bodyMissing, .bodyShort, .bodyLong, .bodyWrong:
+      guard let slot = suspicion.variant.flatMap({ scene.slot($0) }) else { return false }
+      return isRestorable(slot, [suspicion.kind], scene, withUnreadable: false)
+    default: return false
+    }
+  }
+
+  /// Returns whether a repair would restore an entry.
+  ///
+  /// - Parameter withUnreadable: Whether a body that cannot be read now counts as the right one.
+  private func isRestorable(
+    _ slot: Slot, _ kinds: [FindingKind], _ scene: KeyScene, withUnreadable: Bool = true
+  ) -> Bool {
     var isMissing = kinds.contains(.entryMissing)
     if case .missing = scene.directory { isMissing = true }
     // If the journal has lost records, the entry may have been removed.
@@ -27,21 +42,26 @@ struct RepairForecast {
     if slot.isEmbedded { return false }
     var tried: Set<UInt64> = []
     // A body that is too long may begin with the right one.
-    if kinds.contains(.bodyLong), holdsBody(of: slot, scene.hash, cut: true, &tried) { return true }
+    if kinds.contains(.bodyLong),
+      holdsBody(of: slot, scene.hash, cut: true, &tried) ?? withUnreadable
+    {
+      return true
+    }
     return store.recovery.sharers(of: slot, most: Mender.maximumSharers).contains {
-      $0.keyHash != slot.keyHash && holdsBody(of: slot, $0.keyHash, cut: false, &tried)
+      $0.keyHash != slot.keyHash
+        && holdsBody(of: slot, $0.keyHash, cut: false, &tried) ?? withUnreadable
     }
   }
 
-  /// Returns whether a key has a file with the body of an entry, or one that cannot be read now: for
-  /// that, a repair leaves the entry as it is.
+  /// Returns whether a key has a file with the body of an entry; `nil` if it cannot be read now: then a
+  /// repair leaves the entry as it is.
   ///
   /// - Parameters:
   ///   - cut: Whether it may be longer.
   ///   - tried: The numbers of the files that have been read already.
   private func holdsBody(
     of slot: Slot, _ hash: KeyHash, cut: Bool, _ tried: inout Set<UInt64>
-  ) -> Bool {
+  ) -> Bool? {
     let (files, entries) = (store.fileSystem, catalog.entriesDirectory)
     do throws(SystemError) {
       let file = try files.open(
@@ -53,7 +73,7 @@ struct RepairForecast {
       return try files.holdsBody(
         file, slot.digest, count: slot.length, hashSeed: store.hashSeed)
     } catch {
-      return error != .notFound && !error.isWrongKind
+      return error == .notFound || error.isWrongKind ? false : nil
     }
   }
 }
