@@ -7,6 +7,8 @@ internal import CacheSystem
 /// is removed by the next process that uses the same place.
 final class TemporaryFolder {
   private static let prefix = Array("offlinecache-migration-".utf8)
+  /// The most attempts to make a folder.
+  private static let attempts = 8
 
   /// The path, for SQLite.
   let path: String
@@ -18,21 +20,47 @@ final class TemporaryFolder {
 
   /// Creates a folder that only this user can open.
   ///
-  /// - Parameter place: The path of an existing folder on a volume with room for the copy.
-  init(in place: String) throws(SystemError) {
+  /// - Parameters:
+  ///   - place: The path of an existing folder on a volume with room for the copy.
+  ///   - whenMade: A function that is called with the path of a folder that is not locked yet.
+  init(in place: String, whenMade: (String) -> Void = { _ in }) throws(SystemError) {
+    let prefix = place.hasSuffix("/") ? place : place + "/"
     parent = try files.open(userPath: place, [.read, .directory])
     Self.sweep(parent, files)
-    var name = PathName()
-    name.append("offlinecache-migration-")
-    name.appendHex(UInt64.random(in: .min ... .max), digits: 16)
-    try files.makeDirectory(name, in: parent.raw, mode: 0o700)
-    self.name = name
-    descriptor = try files.open(name, in: parent, [.read, .directory])
-    guard try files.tryLock(descriptor) else { throw SystemError.wouldBlock }
-    // If others can rename files in the place, another folder may have the name by now.
-    let status = try files.status(of: descriptor.raw)
-    guard status.isOwn, status.mode & 0o077 == 0 else { throw SystemError.othersFile }
-    path = (place.hasSuffix("/") ? place : place + "/") + name.text
+    let made = try Self.make(in: parent, files) { whenMade(prefix + $0.text) }
+    name = made.name
+    descriptor = made.descriptor
+    path = prefix + name.text
+  }
+
+  /// A folder whose lock this process holds.
+  private struct Locked: ~Copyable {
+    let name: PathName
+    let descriptor: Descriptor
+  }
+
+  private static func make(
+    in parent: borrowing Descriptor, _ files: RealFileSystem, whenMade: (PathName) -> Void
+  ) throws(SystemError) -> Locked {
+    for _ in 0..<attempts {
+      var name = PathName()
+      name.append("offlinecache-migration-")
+      name.appendHex(UInt64.random(in: .min ... .max), digits: 16)
+      try files.makeDirectory(name, in: parent.raw, mode: 0o700)
+      whenMade(name)
+      do throws(SystemError) {
+        let descriptor = try files.open(name, in: parent, [.read, .directory])
+        // Until it is locked, another process may take it for one that a killed process has left.
+        guard try files.tryLock(descriptor) else { continue }
+        // If others can rename files in the place, another folder may have the name by now.
+        let status = try files.status(of: descriptor.raw)
+        guard status.isOwn, status.mode & 0o077 == 0 else { throw SystemError.othersFile }
+        if try files.status(at: name, in: parent.raw).fileNumber == status.fileNumber {
+          return Locked(name: name, descriptor: descriptor)
+        }
+      } catch  where error == .notFound { continue }
+    }
+    throw .wouldBlock
   }
 
   deinit { Self.remove(name, descriptor, from: parent, files) }
