@@ -1,5 +1,8 @@
+import CLibrary
+import CacheStore
 import CommandLineTools
 import Testing
+import ToolTesting
 
 @testable import StoreMigration
 @testable import cachemigrate
@@ -16,4 +19,52 @@ import Testing
     }
     #expect(watcher.row == 3)
   }
+
+  #if os(Linux)
+    /// Lets the files of this process, which ends soon, have at most so many bytes.
+    private static func limitFiles(to bytes: rlim_t) {
+      signal(SIGXFSZ, SIG_IGN)
+      var limit = rlimit(rlim_cur: bytes, rlim_max: bytes)
+      // Safety: the call takes the local.
+      let result = unsafe setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit)
+      precondition(result == 0)
+    }
+
+    private static func result(_ row: Int64, _ key: String) -> RowResult {
+      RowResult(
+        row: row, key: key, mappedURL: nil, bytes: 1, hasAuthorization: false,
+        outcome: .converted(replaced: false))
+    }
+
+    @Test func `a report that cannot be written ends the migration, and no state counts its rows`()
+      async
+    {
+      await #expect(processExitsWith: .success) {
+        let tool = ToolRun()
+        unsafe setenv("XDG_STATE_HOME", tool.stateHome, 1)
+        try Store(at: tool.store).close()
+        try tool.write([1], to: tool.path("m"))
+        let words = [tool.path("m"), tool.store].map { Argument($0) }
+        guard case .run(let invocation) = try Declarations.tool.parse(words) else { fatalError() }
+        let point = try ResumePoint(MigrationRequest(invocation), database: tool.path("m"))
+        let report = try ReportFile(tool.path("report"), isJSON: true, keeping: 0)
+        let stop = MigrationStop()
+        let watcher = RowWatcher(
+          point, report, ProgressLine(total: nil, isEnabled: false), total: 2, stop: stop,
+          earlier: nil)
+        watcher.take(RowWatcherTests.result(1, "a"), MigrationCounts())
+        watcher.save(MigrationCounts())
+        let saved = try point.state()
+        precondition(saved?.row == 1 && !stop.isRequested)
+        RowWatcherTests.limitFiles(to: 4096)
+        let long = String(repeating: "k", count: 20_000)
+        watcher.take(RowWatcherTests.result(2, long), MigrationCounts())
+        watcher.save(MigrationCounts())
+        precondition(watcher.outputError != nil && watcher.stateProblem == nil)
+        precondition(stop.isRequested)
+        let after = try point.state()
+        precondition(after == saved)
+      }
+    }
+  #endif
 }

@@ -62,7 +62,9 @@ struct MigrationRun {
     line.finish()
     failure = watcher.outputError ?? failure
     if let problem = watcher.stateProblem { warn("\(problem.text); --resume will not go on here") }
-    let canResume = point != nil && watcher.row != nil && watcher.stateProblem == nil
+    let canResume =
+      point != nil && watcher.row != nil && watcher.stateProblem == nil
+      && watcher.outputError == nil
     return try finish(migration, earlier, failure, canResume: canResume)
   }
 

@@ -64,7 +64,11 @@ final class RowWatcher {
     sum.add(counts)
     do throws(OutputError) {
       try report?.flush()
-    } catch { outputError = error }
+    } catch {
+      // A state must not count bytes of the report that are not on disk.
+      outputError = error
+      return stop.request()
+    }
     do throws(StateFile.Problem) {
       try point.file.save(
         ResumeState(
