@@ -9,7 +9,9 @@ import Foundation
 enum UserInfo {
   /// The name of the field. Its value is a binary property list.
   private static let name = ByteString("foundation-user-info")
-  /// The limit on the depth of values; deeper ones are treated as cycles.
+  /// The limit on the depth of values; deeper ones cannot be kept. This does not protect against a mutable
+  /// Foundation collection that contains itself: on Linux, Foundation ends the process when such a value is
+  /// cast.
   private static let maximumDepth = 64
 
   /// Returns the field, if there is anything to keep, and the keys of the values that cannot be
