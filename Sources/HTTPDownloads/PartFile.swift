@@ -56,6 +56,7 @@ final class PartFile: @unchecked Sendable {
   ///
   /// - Returns: `nil` if another process has the lock.
   static func open(_ place: DownloadPlace) throws(SystemError) -> PartFile? {
+    var hasRemoved = false
     while true {
       // The mode of a new target, which the part becomes.
       let part = try place.open(place.part, mode: 0o666)
@@ -65,35 +66,65 @@ final class PartFile: @unchecked Sendable {
         guard try place.files.status(of: part.raw).isOwnFile else { throw .othersFile }
         return nil
       }
-      guard try isOurs(part, place.part, place) else { continue }
-      place.passOnMode()
-      while true {
-        let sums = try place.open(place.sums, mode: 0o600)
-        if try isOurs(sums, place.sums, place, isPrivate: true) {
-          return PartFile(place, part, sums)
-        }
+      switch try check(part, place.part, place) {
+      case .ours:
+        place.passOnMode()
+        return PartFile(place, part, try openSums(place))
+      case .moved: continue
+      case .removed:
+        // On some volumes, every new file belongs to another user.
+        if hasRemoved { throw .othersFile }
+        hasRemoved = true
       }
     }
   }
 
-  /// Returns whether a name still belongs to the file that was opened: the previous owner of the
+  /// Opens the sums, and creates them if there are none.
+  private static func openSums(_ place: DownloadPlace) throws(SystemError) -> Descriptor {
+    var hasRemoved = false
+    while true {
+      let sums = try place.open(place.sums, mode: 0o600)
+      // On a volume without permissions, others may always write to a new file. It is used, because the
+      // sums are only believed if an earlier call has left them.
+      let length = try place.files.status(of: sums.raw).length
+      let isNew = hasRemoved && length == 0
+      switch try check(sums, place.sums, place, isPrivate: !isNew) {
+      case .ours: return sums
+      case .moved: continue
+      case .removed:
+        if hasRemoved { throw .othersFile }
+        hasRemoved = true
+      }
+    }
+  }
+
+  /// What was found out about an open file.
+  private enum Finding {
+    case ours
+    /// The name belongs to another file, or to none.
+    case moved
+    /// It must not be used, and has lost the name.
+    case removed
+  }
+
+  /// Checks whether a name still belongs to the file that was opened: the previous owner of the
   /// lock may have renamed or removed the file. A file with a second name, which is a copy that
   /// must not change, and a file of another user lose this name.
   ///
   /// - Parameter isPrivate: Whether nobody else may have write permission. This holds for the sums, so that
   ///   of a part that others may write to, only what this user has written is used.
   /// - Throws: `EPERM` if the file of another user cannot be removed from the folder.
-  private static func isOurs(
+  private static func check(
     _ file: borrowing Descriptor, _ name: PathName, _ place: DownloadPlace,
     isPrivate: Bool = false
-  ) throws(SystemError) -> Bool {
+  ) throws(SystemError) -> Finding {
     let opened = try place.files.status(of: file.raw)
     guard opened.kind == .file else { throw .notAFile }
-    guard place.status(name)?.fileNumber == opened.fileNumber else { return false }
+    guard place.status(name)?.fileNumber == opened.fileNumber else { return .moved }
     let isOwn = isPrivate ? opened.isPrivateFile : opened.isOwnFile
-    if isOwn, opened.linkCount == 1 { return true }
+    if isOwn, opened.linkCount == 1 { return .ours }
     try place.files.removeFile(name, in: place.folder)
-    return false
+    return .removed
   }
 
   /// Waits until the bytes survive a loss of power. If that fails, the part begins anew: another attempt

@@ -47,6 +47,28 @@ struct PartFileTests {
     #expect(sandbox.names == [".part", ".sums", "moved"])
   }
 
+  @Test func `where new files belong to another user, that is an error`() throws {
+    let disk = FaultyFiles()
+    disk.faults.owner = 12_345
+    let place = try DownloadPlace(sandbox.path(), disk)
+    #expect(throws: SystemError.othersFile) { try PartFile.open(place) }
+    #expect(sandbox.names.isEmpty)
+  }
+
+  @Test func `on a volume without permissions, nothing is resumed`() async throws {
+    let disk = FaultyFiles()
+    disk.faults.mode = 0o777
+    let downloader = Downloader(
+      server, DownloaderOptions(maximumRetries: 0), sandbox.clock, disk)
+    server.fail(.init(cut: 600_000))
+    #expect(await sandbox.failure(downloader, sandbox.asked()) != nil)
+    for _ in 0..<2 {
+      let file = try await downloader.download(sandbox.asked())
+      #expect(file.receivedBytes == 1_000_000 && file.resumedBytes == 0)
+      #expect(sandbox.bytes() == big && sandbox.names == [".json", "file"])
+    }
+  }
+
   @Test(arguments: [".part", ".sums"])
   func `a second name of a hidden file keeps its bytes`(suffix: String) async throws {
     server.fail(.init(cut: 300_000))

@@ -45,6 +45,7 @@ package final class Faults: Sendable {
     var records = false
     var availableBytes: UInt64?
     var owner: UInt32?
+    var mode: UInt16?
     var names: [Int32: String] = [:]
   }
 
@@ -87,6 +88,12 @@ package final class Faults: Sendable {
   package var owner: UInt32? {
     get { state.withLock { $0.owner } }
     set { state.withLock { $0.owner = newValue } }
+  }
+
+  /// The mode that all files seem to have.
+  package var mode: UInt16? {
+    get { state.withLock { $0.mode } }
+    set { state.withLock { $0.mode = newValue } }
   }
 
   fileprivate func name(of descriptor: Int32) -> String {
@@ -205,6 +212,7 @@ package struct FaultyFiles: FileSystem {
   private func disguise(_ status: FileStatus) -> FileStatus {
     var status = status
     if let owner = faults.owner { status.owner = owner }
+    if let mode = faults.mode { status.mode = mode }
     return status
   }
 
