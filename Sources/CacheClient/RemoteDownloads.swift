@@ -26,7 +26,8 @@ package final class RemoteDownloads: HTTPTransport {
   private struct State {
     var answers: [String: Answer] = [:]
     var found: Set<NormalizedURL> = []
-    /// The URLs for which the tier has failed, which are not looked up again.
+    /// The URLs for which the tier has failed, or has a file that was not wanted. They are not looked up
+    /// again.
     var failed: Set<NormalizedURL> = []
   }
 
@@ -59,8 +60,9 @@ package final class RemoteDownloads: HTTPTransport {
     _ request: HTTPRequest, body: RequestBody?, options: TransportOptions,
     onInterim: @escaping @Sendable (HTTPResponseHead) -> Void
   ) async throws(TransportError) -> TransportResponse {
+    // The documents of the tier are named by the URL, which is not what another `Host` means.
     let isWhole =
-      request.method == .get && body == nil && !request.hasCondition
+      request.method == .get && body == nil && !request.hasCondition && !request.namesAnotherHost
       && !request.fields.contains("Range") && !request.fields.contains("Authorization")
     if isWhole, let response = await lookUp(request) { return response }
     let (requested, seen) = (now, tier.purgeNumber)
@@ -175,7 +177,7 @@ extension RemoteDownloads {
 
 /// A body of the tier, one piece behind: the last piece is given away only when the whole body has
 /// proved to be the right one.
-private final class RemoteDownloadBody: TransportBody {
+private final class RemoteDownloadBody: CopiedBody {
   private let body: RemoteBody
   private let url: NormalizedURL
   private let onFailure: @Sendable () -> Void
@@ -199,6 +201,8 @@ private final class RemoteDownloadBody: TransportBody {
   }
 
   func cancel() { body.cancel() }
+
+  func refuse() { onFailure() }
 
   private func read() async throws(TransportError) -> [UInt8]? {
     do throws(RemoteReason) {

@@ -111,7 +111,8 @@ extension HTTPRequest {
 
 /// How long a downloaded file is used without asking the server.
 public struct DownloadExpiry: Sendable, Hashable {
-  /// The number of seconds from when the server gave or confirmed the content; at least 0.
+  /// The number of seconds from the end of the download, or from when the server last confirmed the
+  /// content; at least 0.
   public var seconds: Int64
 
   /// Whether the time begins anew with each use of the file.

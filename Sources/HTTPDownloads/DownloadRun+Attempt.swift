@@ -22,6 +22,8 @@ struct DownloadAttempt: Sendable {
   var received: UInt64 = 0
   /// Whether they were appended to bytes of earlier answers; `nil` if none were received.
   var wentOn: Bool?
+  /// The body, if all bytes come from it and it is another cache's.
+  var copy: (any CopiedBody)?
 }
 
 // One request.
@@ -146,6 +148,7 @@ extension DownloadRun {
         download.tell { ($0.received, $0.resumed) = (0, 0) }
         var attempt = try await startOver(answer, place, part)
         attempt.wentOn = false
+        attempt.copy = answer.body as? any CopiedBody
         return attempt
       case .askForWhole:
         await answer.body.end()

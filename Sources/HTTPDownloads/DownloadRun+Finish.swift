@@ -97,8 +97,8 @@ extension DownloadRun {
       resumedBytes: 0)
   }
 
-  /// Copies the file of another download of the same URL; returns `nil` if the file has changed, or
-  /// is older than that download, as this call has its own expiry.
+  /// Copies the file of another download of the same URL; returns `nil` if the file has changed, does
+  /// not have the digest of this call, or is older than that download, as this call has its own expiry.
   func copy(
     _ file: DownloadedFile, to part: PartFile
   ) async throws(DownloadError) -> DownloadedFile? {
@@ -116,6 +116,8 @@ extension DownloadRun {
       guard let record else { return nil }
       return try await finish(place, part, record, Counts(), source: .copy)
     } catch {
+      // The server may have another content than when it was asked for that file.
+      if case .wrongDigest = error.cause { return nil }
       try? await perform { () throws(SystemError) in part.remove() }
       throw error
     }

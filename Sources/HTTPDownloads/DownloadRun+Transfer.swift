@@ -61,6 +61,8 @@ extension DownloadRun {
     download.tell { $0.resumed = resumed }
     // Whether the part has bytes of several answers, and whether their digest was wrong before.
     var (isPutTogether, wasWrong) = (part.length > 0, false)
+    // The body of the part if it is another cache's, and whether such a body was refused.
+    var (copy, hasRefused): ((any CopiedBody)?, Bool) = (nil, false)
     var retry = 0
     // A whole file of an earlier call may have changed since.
     var mustAsk = record.map { $0.length == part.length && !isOfUse($0) } ?? false
@@ -74,9 +76,17 @@ extension DownloadRun {
         do throws(DownloadError) {
           return try await finish(place, part, whole, counts, given: given)
         } catch {
-          // A file made of several answers is downloaded once more as a whole.
-          guard case .wrongDigest = error.cause, isPutTogether, !wasWrong else { throw error }
-          (record, counts.resumed, isPutTogether, wasWrong) = (nil, 0, false, true)
+          guard case .wrongDigest = error.cause else { throw error }
+          if let refused = copy, !hasRefused {
+            // The other cache may have an older content than the origin.
+            refused.refuse()
+            (copy, hasRefused) = (nil, true)
+          } else {
+            // A file made of several answers is downloaded once more as a whole.
+            guard isPutTogether, !wasWrong else { throw error }
+            wasWrong = true
+          }
+          (record, counts.resumed, isPutTogether) = (nil, 0, false)
           furthest = 0
         }
       }
@@ -85,6 +95,7 @@ extension DownloadRun {
       counts.received += attempt.received
       if let wentOn = attempt.wentOn {
         isPutTogether = wentOn
+        copy = attempt.copy
         if !wentOn { counts.resumed = 0 }
       }
       record = attempt.record

@@ -7,7 +7,7 @@ public import HTTPTransports
 /// name.
 ///
 /// It knows nothing about HTTP caching: whoever uses it decides what is offered, and which response
-/// of a document answers a request. Look-ups never wait longer than the limits of the options, and
+/// of a document answers a request. Each request to a server has the time limits of the options, and
 /// offers run in the background. Everything that a server sends is checked: documents by their
 /// signature, bodies by their SHA-256.
 public final class RemoteCache: Sendable {

@@ -2,6 +2,7 @@ import ClientTesting
 import HTTPDownloads
 import HTTPSemantics
 import HTTPTransports
+import MessageDigests
 import RemoteTier
 import Testing
 
@@ -21,7 +22,7 @@ struct RemoteDownloadsTests {
   @discardableResult
   private func download(
     _ origin: any HTTPTransport, _ server: MemoryServer, _ fields: HTTPFields = [],
-    asksTier: Bool = true
+    asksTier: Bool = true, digest: StatedDigest? = nil
   ) async throws -> (bytes: [UInt8]?, isFound: Bool, tier: RemoteCache) {
     let sandbox = DownloadSandbox()
     let tier = try tier(server)
@@ -31,7 +32,8 @@ struct RemoteDownloadsTests {
       options: DownloaderOptions(maximumRetries: 2, retryDelay: .milliseconds(1)),
       clock: sandbox.clock
     ) { shared.offer($0) }
-    let asked = DownloadRequest(request("/big", fields), to: sandbox.path())
+    var asked = DownloadRequest(request("/big", fields), to: sandbox.path())
+    asked.digest = digest
     let file = try await downloader.download(asked)
     await tier.drain()
     #expect(sandbox.names == [".json", "file"])
@@ -103,6 +105,33 @@ struct RemoteDownloadsTests {
     for _ in 0..<2 {
       #expect(try await !download(origin, memory, parsed(requestField)).isFound)
     }
+    #expect(origin.requests.count == 2)
+  }
+
+  @Test("the file of another host at the same URL has no place in the tier")
+  func otherHost() async throws {
+    let other: HTTPFields = [HTTPField("Host", "b.example")]
+    let (origin, memory) = (server(content(9)), MemoryServer())
+    for fields in [other, [], other] {
+      #expect(try await !download(origin, memory, fields).isFound)
+    }
+    #expect(origin.requests.count == 3)
+    #expect(try await download(origin, memory, [HTTPField("Host", "example.com")]).isFound)
+  }
+
+  @Test("a file of the tier that has not the wanted digest is fetched from the origin, once")
+  func olderContent() async throws {
+    let (new, memory) = (content(5_000, seed: 2), MemoryServer())
+    try await download(server(content(9)), memory)
+    let origin = server(new)
+    let right = try #require(StatedDigest(.sha256, MessageDigest.of(new, .sha256)))
+    let file = try await download(origin, memory, digest: right)
+    #expect(file.bytes == new && !file.isFound && origin.requests.count == 1)
+    let wrong = try #require(StatedDigest(.sha256, MessageDigest.of([], .sha256)))
+    let error = await #expect(throws: DownloadError.self) {
+      try await download(origin, memory, digest: wrong)
+    }
+    #expect(error?.cause == .wrongDigest(expected: wrong, actual: right))
     #expect(origin.requests.count == 2)
   }
 

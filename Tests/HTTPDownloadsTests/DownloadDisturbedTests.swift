@@ -113,6 +113,23 @@ struct DownloadDisturbedTests {
     }
   }
 
+  @Test func `a file with another digest is not copied from another download`() async throws {
+    let gate = Gate()
+    server.fail(.init(gate: gate))
+    let downloader = sandbox.downloader(server)
+    let first = downloader.start(sandbox.asked())
+    await eventually { first.progress.received > 0 }
+    let newer = content(600_000, seed: 2)
+    server.change(newer, tag: "\"2\"")
+    var request = sandbox.asked("other")
+    request.digest = StatedDigest(.sha256, MessageDigest.of(newer, .sha256))
+    let second = downloader.start(request)
+    gate.open()
+    #expect(await cause(of: first) == nil)
+    #expect(try await second.value().source == .network)
+    #expect(sandbox.bytes() == big && sandbox.bytes("other") == newer)
+  }
+
   @Test func `after a log-in, nobody joins or copies what another user has asked for`() async throws
   {
     let gate = Gate()
