@@ -44,16 +44,14 @@ public final class FingerprintKey: Sendable {
     self.bytes = Lock(bytes)
   }
 
-  /// Creates a random key.
-  public static func random() -> FingerprintKey { FingerprintKey(bytes: randomBytes()) }
-
-  /// Reads or creates the key now, for a program that must not use a temporary key instead.
+  /// Reads or creates the key now, for a program that must not use a temporary key instead. If one is
+  /// in use, the key of the file replaces it.
   ///
   /// - Throws: ``FingerprintKeyError`` if the file cannot be used.
   public func load() throws(FingerprintKeyError) {
-    guard let file, bytes.withLock({ $0 == nil }) else { return }
+    guard let file, bytes.withLock({ $0 == nil || $0 == Self.ofProcess }) else { return }
     let key = try file.key()
-    bytes.withLock { $0 = $0 ?? key }
+    bytes.withLock { if $0 == nil || $0 == Self.ofProcess { $0 = key } }
   }
 
   /// Returns the 32 bytes that the store contains in place of a value.

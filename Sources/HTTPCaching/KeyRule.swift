@@ -41,6 +41,20 @@ public struct KeyRule: Sendable {
 
   static let headPrefix = "HEAD "
 
+  /// Returns whether a key is that of a response; others are of programs without HTTP.
+  package static func isOfResponse(_ key: ByteString) -> Bool { counterpart(of: key) != nil }
+
+  /// Returns the key of a response to `HEAD` for the key of one to `GET`, and the other way round, also
+  /// for the beginning of such a key; `nil` for other keys.
+  package static func counterpart(of key: ByteString) -> ByteString? {
+    let prefixes = [ByteString("GET "), ByteString(headPrefix)]
+    for (own, other) in [(prefixes[0], prefixes[1]), (prefixes[1], prefixes[0])]
+    where key.hasPrefix(own) {
+      return ByteString(bytes: other.bytes + key.bytes.dropFirst(own.count))
+    }
+    return nil
+  }
+
   private static func without(_ names: Set<String>, _ url: String) -> String {
     guard let mark = url.utf8.firstIndex(of: UInt8(ascii: "?")) else { return url }
     let query = url[url.index(after: mark)...]

@@ -115,6 +115,18 @@ extension ResponseCache {
   /// The memory in bytes that stored responses and those that are in memory only take, roughly.
   package var memoryBytes: Int { hot.bytes + memory.bytes }
 
+  /// Removes the response in memory that one which was just stored replaces.
+  ///
+  /// A response that was received later stays. A time after `now` proves nothing: the clock was set
+  /// back.
+  package func removeFromMemory(replacedBy info: EntryInfo, now: Timestamp) {
+    let received = responseTime(of: info)
+    memory.remove(info.key) { kept in
+      let time = responseTime(of: kept)
+      return kept.variant == info.variant && (time <= received || time > now)
+    }
+  }
+
   /// Keeps a response in memory, and not in the store.
   ///
   /// - Parameter metadata: The metadata of the plan, with the user's additions.

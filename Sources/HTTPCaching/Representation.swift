@@ -41,7 +41,8 @@ struct Representation {
   ) -> [StoredVariant] {
     guard variant.response.status == 206 else { return [] }
     return matching.filter { other in
-      other.info.variant == variant.info.variant
+      // A response that is in memory only may have the same number.
+      other === variant
         || other.response.status == 206 && Parts.mayCombine(variant.response, other.response)
     }
   }

@@ -59,7 +59,8 @@ extension ResponseCache {
   private func decide(_ question: Question, _ stored: Representation) -> Decision {
     var stored = stored
     switch opened(stored.base) {
-    case .failure(let reason): return question.without(reason)
+    case .failure(let reason):
+      return remembered(insteadOfDamaged: question).map { .serve($0) } ?? question.without(reason)
     case .success(let base): stored.base = base
     }
     let reuse = reuse(of: stored.base, question)
@@ -69,7 +70,8 @@ extension ResponseCache {
       return question.without(why, selected: stored)
     }
     guard var serving = serving(stored, question.request, at: question.now) else {
-      return question.without(.damaged)
+      return remembered(insteadOfDamaged: question).map { .serve($0) }
+        ?? question.without(.damaged)
     }
     if case .stale(let seconds, .staleWhileRevalidate) = reuse, question.policy.allowsNetwork {
       serving.revalidation = question.forwarding(

@@ -25,13 +25,13 @@ extension ResponseCache {
     _ request: HTTPRequest, _ key: ByteString, takesOtherCodings: Bool = false
   ) -> FoundVariants {
     var found = FoundVariants()
-    var variants = stored(key, &found.reason)
+    var variants = valid(key, &found.reason)
     let kept = memory.find(key)
     if !kept.isEmpty { variants += kept }
     if variants.isEmpty, found.reason == .absent, damaged.contains(key) { found.reason = .damaged }
     if variants.isEmpty, request.method == .head {
       var ignored = found.reason
-      variants = stored(keyRule.headKey(of: request), &ignored)
+      variants = valid(keyRule.headKey(of: request), &ignored)
     }
     for variant in variants where rules.mayUse(variant.response) {
       let isSelected =
@@ -69,6 +69,14 @@ extension ResponseCache {
   private func readsFiles(for key: ByteString) -> Bool {
     if let item = hot.find(key) { return !item.variants.allSatisfy(\.isOpen) }
     return !store.outline(of: key).isEmpty
+  }
+
+  /// Returns the stored responses of a key, without those that could not be removed when they became
+  /// invalid.
+  private func valid(_ key: ByteString, _ reason: inout ForwardReason) -> [StoredVariant] {
+    let variants = stored(key, &reason)
+    guard let time = outdated.time(of: key) else { return variants }
+    return variants.filter { responseTime(of: $0.info) >= time }
   }
 
   /// Returns all stored responses of a key: from memory if they are still current, otherwise from

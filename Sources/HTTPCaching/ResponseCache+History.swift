@@ -43,12 +43,16 @@ extension ResponseCache {
 
   /// Keeps a response that a 304 has confirmed for a request that does not select it, so that the
   /// same request finds it without a network. If that fails, it does not.
+  ///
+  /// - Parameter head: The head of the 304. It may forbid that, as the request may.
   func rememberConfirmed(
-    _ confirmed: StoredVariant, _ forwarding: Forwarding, _ times: ResponseTimes
+    _ confirmed: StoredVariant, by head: HTTPResponseHead, _ forwarding: Forwarding,
+    _ times: ResponseTimes
   ) {
     let (old, request) = (confirmed.response, forwarding.original)
     guard rules.hasHistory, request.method == .get, CacheRules.isGood(old.status),
       old.status != 206, !isSelected(old.selection, by: request),
+      mayRemember(old, confirmedBy: head, request, now: times.response.date),
       let selection = selection(varyOf: old.fields, by: request)
     else { return }
     let (key, variant) = (forwarding.key, Self.historyVariant(Self.variant(selection, nil)))
@@ -62,6 +66,15 @@ extension ResponseCache {
     var metadata = EntryFields.metadata(response, url: request.url, times: times, expires: nil)
     EntryFields.markAsHistory(&metadata)
     _ = try? copy(reader, to: key, variant, metadata)
+  }
+
+  private func mayRemember(
+    _ old: StoredResponse, confirmedBy head: HTTPResponseHead, _ request: HTTPRequest, now: HTTPDate
+  ) -> Bool {
+    let fields = Freshening.freshened(old.fields, by: head.fields, receivedAt: now)
+    let whole = HTTPResponseHead(status: old.status, fields: fields)
+    let reason = rules.whyNotStored(request, whole, now: now)
+    return reason.map { rules.mayRemember(whole, to: request, notStored: $0) } ?? true
   }
 
   private func copy(
@@ -94,6 +107,12 @@ extension ResponseCache {
     return serving(
       forwarding.history.filter { rules.mayRecall($0.response, for: directives) },
       forwarding.original, now)
+  }
+
+  /// Returns what the history has in place of a stored response that is damaged, if there is no network.
+  func remembered(insteadOfDamaged question: Question) -> Serving? {
+    guard question.policy == .offline else { return nil }
+    return serving(question.found.history, question.request, question.now)
   }
 
   private func serving(

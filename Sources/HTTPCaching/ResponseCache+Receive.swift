@@ -31,8 +31,7 @@ extension ResponseCache {
       return .stale(serving, status: head.status)
     }
     for key in invalidated(by: forwarding.original, head) {
-      memory.remove(key)
-      _ = try? store.remove(key)
+      invalidate(key, at: times.response)
     }
     if forwarding.original.method == .head, forwarding.reason != .requestBody {
       learn(from: head, forwarding, times)
@@ -89,7 +88,7 @@ extension ResponseCache {
       let stored = representation(of: fresh, forwarding, now: now),
       var serving = serving(stored, forwarding.original, at: now, isValidated: true)
     {
-      rememberConfirmed(fresh, forwarding, times)
+      rememberConfirmed(fresh, by: head, forwarding, times)
       serving.isForAll = isForAll
       serving.head.fields.append(contentsOf: rules.fieldsForCaller(of: head.fields))
       return .validated(serving)
@@ -235,8 +234,22 @@ extension ResponseCache {
     by request: HTTPRequest, _ head: HTTPResponseHead
   ) -> [ByteString] {
     Invalidation.targets(of: request, answered: head).flatMap { url in
-      let request = HTTPRequest(url: url, fields: request.fields)
-      return [key(of: request), keyRule.headKey(of: request)]
+      keys(of: HTTPRequest(url: url, fields: request.fields))
+    }
+  }
+}
+
+// Removing what a request has made invalid.
+extension ResponseCache {
+  /// Removes the responses of a key. If the store cannot do that, this process does not serve them.
+  ///
+  /// - Parameter time: the time of the answer that makes them invalid: those that are received later stay.
+  package func invalidate(_ key: ByteString, at time: Timestamp) {
+    memory.remove(key)
+    do throws(StoreError) {
+      try store.remove(key)
+    } catch {
+      if !store.outline(of: key).isEmpty { outdated.insert(key, since: time) }
     }
   }
 }

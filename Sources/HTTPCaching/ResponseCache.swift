@@ -16,6 +16,7 @@ package final class ResponseCache: Sendable {
   /// The responses that are kept in memory only.
   package let memory: MemoryResponses
   let damaged = DamagedKeys()
+  let outdated = OutdatedKeys()
   let fingerprintKey: FingerprintKey
   let mayReturnStored: (@Sendable (HTTPRequest, HTTPResponseHead) -> Bool)?
 
@@ -51,6 +52,11 @@ package final class ResponseCache: Sendable {
 
   package func key(of request: HTTPRequest) -> ByteString {
     keyRule.key(of: request)
+  }
+
+  /// Returns all keys under which a response to a request may be stored.
+  package func keys(of request: HTTPRequest) -> [ByteString] {
+    [key(of: request), keyRule.headKey(of: request)]
   }
 
   /// Returns the names of the fields of a request that select a response even if `Vary` does not

@@ -57,6 +57,19 @@ struct FingerprintKeyFileTests {
     #expect(all.count == 1)
   }
 
+  @Test func `a temporary key in use does not hide the problem of the file, nor its key`() throws {
+    let folder = KeyFolder()
+    try folder.put([1, 2, 3])
+    let key = folder.key()
+    let temporary = key.fingerprint(of: secret)
+    #expect(throws: FingerprintKeyError.self) { try key.load() }
+    #expect(key.fingerprint(of: secret) == temporary)
+    try folder.put(Array(repeating: 7, count: 32))
+    try key.load()
+    #expect(key.fingerprint(of: secret) == folder.key().fingerprint(of: secret))
+    #expect(folder.causes.count == 1)
+  }
+
   @Test func `a lost file gives another key`() throws {
     let folder = KeyFolder()
     let old = folder.key().fingerprint(of: secret)

@@ -12,7 +12,8 @@ struct FingerprintKeyTests {
     let asked = request("/a", [HTTPField("Authorization", "Bearer 123456")])
     try sandbox.load(asked, head(200, [HTTPField("Cache-Control", "max-age=60")]), content(10))
     #expect(try sandbox.served(asked) != nil)
-    let other = ResponseCache(store: sandbox.store, fingerprintKey: .random())
+    let otherKey = FingerprintKey(bytes: FingerprintKey.randomBytes())
+    let other = ResponseCache(store: sandbox.store, fingerprintKey: otherKey)
     guard case .forward(let forwarding) = other.decide(asked, now: moment(0)) else {
       throw Unexpected()
     }

@@ -35,6 +35,11 @@ struct RepresentationTests {
     #expect(find([], request()) == nil)
   }
 
+  @Test func `a part is none of a whole response with its number`() throws {
+    let matching = [try part(7, 0...9), try storedVariant("a", 7, bytes: 1000)]
+    #expect(try #require(find(matching, ranged("0-9"))) == (7, [7], .part(0...9), 1000))
+  }
+
   @Test func `a whole response of no bytes answers, and has no range`() throws {
     let empty = try storedVariant("a", 7, bytes: 0)
     #expect(try #require(find([empty], request())) == (7, [], .whole, 0))

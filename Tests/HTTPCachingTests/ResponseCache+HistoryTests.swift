@@ -1,5 +1,6 @@
 import CacheFormat
 import CacheStore
+import Foundation
 import HTTPSemantics
 import Testing
 
@@ -217,6 +218,40 @@ struct ResponseCacheHistoryTests {
       #expect(try sandbox.served(asking("fr"), policy: .offline, at: 9) == nil)
       #expect(sandbox.store.statistics.entries == (keepsHistory ? 2 : 1))
     }
+  }
+
+  @Test(arguments: [false, true])
+  func `a page whose 304 or request has no-store is written only where that is allowed`(
+    keepsNoStore: Bool
+  ) throws {
+    let fields: HTTPFields = [HTTPField("Vary", "Accept-Language"), HTTPField("ETag", "\"1\"")]
+    let noStore = HTTPField("Cache-Control", "no-store")
+    // What one user is answered does not remove what is stored.
+    for (more, answer) in [
+      ([HTTPField("Cookie", "a=b")], HTTPFields(Array(fields) + [noStore])), ([noStore], fields),
+    ] {
+      let sandbox = try CacheSandbox(keepsHistory: true, keepsNoStore: keepsNoStore)
+      try sandbox.load(
+        request("/a", [HTTPField("Accept-Language", "de")]), head(200, fields), content(10))
+      let asked = request("/a", HTTPFields([HTTPField("Accept-Language", "en")] + more))
+      let forwarding = try #require(sandbox.forward(asked, policy: .revalidate, at: 5))
+      guard case .validated = sandbox.receive(head(304, answer), forwarding, at: 5) else {
+        throw Unexpected()
+      }
+      #expect(sandbox.store.statistics.entries == (keepsNoStore ? 2 : 1))
+    }
+  }
+
+  @Test(arguments: [20_000, 100_000])
+  func `without a network, what the history has replaces a damaged page at once`(
+    length: Int
+  ) throws {
+    let sandbox = try CacheSandbox(keepsHistory: true, options: Options(settling: .atOnce))
+    try sandbox.load(request("/a"), redirect("/b"), [])
+    try sandbox.load(request("/a"), page(), content(length), at: 5)
+    #expect(isHistory(sandbox, request("/a")) == false)
+    try Data().write(to: URL(fileURLWithPath: try #require(sandbox.bodies.first)))
+    for _ in 0..<2 { #expect(isHistory(sandbox, request("/a")) == true) }
   }
 
   @Test func `who removes a page removes its history`() throws {

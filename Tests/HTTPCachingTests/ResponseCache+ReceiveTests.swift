@@ -191,6 +191,18 @@ struct ResponseCacheReceiveTests {
     }
   }
 
+  @Test func `what cannot be removed from the store is not served any more`() throws {
+    let sandbox = try CacheSandbox()
+    for path in ["/a", "/b"] { try sandbox.load(request(path), head(200, brief), content(10)) }
+    try sandbox.reopen(Options(isReadOnly: true))
+    let forwarding = try #require(sandbox.forward(request(method: "POST"), at: 1))
+    _ = sandbox.receive(head(204), forwarding, at: 1)
+    for policy in [CachePolicy.protocolRules, .storedOnly, .offline] {
+      #expect(try sandbox.served(request(), policy: policy, at: 2) == nil)
+      #expect(try sandbox.served(request("/b"), policy: policy, at: 2)?.body == content(10))
+    }
+  }
+
   @Test func `stale-if-error serves what is stored for an error, as long as it lasts`() throws {
     let sandbox = try CacheSandbox()
     let fields: HTTPFields = [
