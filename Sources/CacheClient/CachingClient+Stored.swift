@@ -91,7 +91,7 @@ extension CachingClient {
         return .success(info)
       }
       let info = try store.put(body, for: plan.key, variant: plan.variant, metadata: metadata)
-      cache.memory.remove(plan.key) { $0.variant == plan.variant }
+      cache.removeFromMemory(replacedBy: info, now: now)
       return .success(info)
     case .inHistory(let plan, let reason):
       if !inMemoryOnly {
@@ -109,10 +109,13 @@ extension CachingClient {
   /// - Throws: as `Store.remove`.
   @discardableResult
   public func remove(_ request: HTTPRequest) throws(StoreError) -> Int {
-    let key = key(of: request)
-    flights.end(key)
-    permits.revoke(key)
-    return cache.memory.remove(key) + (try store.remove(key))
+    var count = 0
+    for key in cache.keys(of: request) {
+      flights.end(key)
+      permits.revoke(key)
+      count += cache.memory.remove(key) + (try store.remove(key))
+    }
+    return count
   }
 
   /// Removes the responses whose keys begin with a prefix, and prevents running ones from being stored.
@@ -131,9 +134,25 @@ extension CachingClient {
   /// The approximate memory that responses take, in bytes.
   package var memoryBytes: Int { cache.memoryBytes }
 
-  /// Removes the responses that were kept in memory, and not stored, since a moment.
-  package func removeFromMemory(since moment: Timestamp) {
+  /// Removes the responses that were stored, or kept in memory, at a moment or later, and prevents
+  /// running ones from being stored. Entries that are no responses stay.
+  ///
+  /// - Throws: as `Store.remove`, once all others are removed.
+  package func removeResponses(since moment: Timestamp) throws(StoreError) {
+    if moment <= now {
+      flights.endAll()
+      permits.revokeAll()
+    }
     cache.memory.removeAll(since: moment)
+    var failure: StoreError?
+    for entry in store.entries() where entry.created >= moment && KeyRule.isOfResponse(entry.key) {
+      do throws(StoreError) {
+        try store.remove(entry.key, variant: entry.variant)
+      } catch {
+        failure = failure ?? error
+      }
+    }
+    if let failure { throw failure }
   }
 
   /// Removes everything, and prevents running responses from being stored.

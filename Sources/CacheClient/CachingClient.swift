@@ -65,8 +65,8 @@ public final class CachingClient: Sendable {
   ///
   /// Redirects are followed if the request has no body, or one that can be sent again; each step
   /// goes through the store. Only fields that are known to be harmless are sent to another origin.
-  /// From `https` to `http`, only redirects that `TransportOptions.allowsInsecureRedirects` allows
-  /// are followed. After a 401, the provider of the options is called, up to three times; then the
+  /// From `https` to `http`, only redirects that `TransportOptions.allowsInsecureRedirects` allows, for
+  /// the client or for the request, are followed. After a 401, the provider of the options is called, up to three times; then the
   /// 401 is the answer.
   ///
   /// - Throws: ``ClientError``; ``ClientError/Cause/notStored(_:)`` has the reason why the store
@@ -96,7 +96,9 @@ public final class CachingClient: Sendable {
   /// Answers from the store alone, at once; `nil` if the network is needed, or if the answer is not
   /// available without waiting.
   ///
-  /// Blocks on the disk for a few microseconds. Starts the validation of a stale response in the
+  /// Blocks on the disk for a few microseconds; the first time for a body of 64 KiB to 16 MiB, until all
+  /// of it is verified. `nil` also for a stored 401 if the network is allowed, because `fetch` may find a
+  /// credential. Starts the validation of a stale response in the
   /// background where that is allowed.
   public func storedAnswer(
     to request: HTTPRequest, options: FetchOptions = FetchOptions()
@@ -114,11 +116,14 @@ public final class CachingClient: Sendable {
         offered = AuthenticatingTransport.naming(credential, in: offered)
       }
       defer { if let credential { authenticator.session.release(credential) } }
-      if let substitute = substitute(for: offered, options.policy) { return substitute }
+      if let substitute = substitute(for: offered, options.policy) {
+        return decoded(substitute, asked: request, options)
+      }
       let decision = cache.decide(
         offered, policy: options.policy, lifetime: options.lifetime, now: now)
       guard case .serve(let serving) = decision,
-        options.validatesAtOnce || serving.revalidation == nil
+        options.validatesAtOnce || serving.revalidation == nil,
+        !mayLogIn(serving.head, request, options)
       else { return nil }
       let response = served(serving, offered, options)
       var next: (HTTPRequest, RequestBody?)?
@@ -134,6 +139,13 @@ public final class CachingClient: Sendable {
       request = next.0
     }
     return nil
+  }
+
+  /// Returns whether `fetch` looks for a credential after a stored 401.
+  private func mayLogIn(
+    _ head: HTTPResponseHead, _ request: HTTPRequest, _ options: FetchOptions
+  ) -> Bool {
+    head.status == 401 && options.policy.allowsNetwork && !request.fields.contains("Authorization")
   }
 
   private func decoded(

@@ -45,7 +45,12 @@ struct CodingCheck: ~Copyable, Sendable {
       if piece == nil { try decoder?.finish() }
       return nil
     } catch {
-      return error == .outOfMemory ? nil : error
+      return error.isDamage ? error : nil
     }
   }
+}
+
+extension ContentCodingError {
+  /// Whether the coded bytes are wrong; another decoder would find the same.
+  var isDamage: Bool { self != .outOfMemory }
 }

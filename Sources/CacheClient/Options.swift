@@ -39,8 +39,8 @@ public struct ClientOptions: Sendable {
   /// none.
   public var substitutes: Substitutes?
 
-  /// Decides, after the rules, whether a stored response may be returned for a request; `nil` to
-  /// return all.
+  /// Decides whether a stored response that a request selects may be returned for it, before the rules
+  /// check whether it is fresh; `nil` to return all.
   public var mayReturnStored: (@Sendable (HTTPRequest, HTTPResponseHead) -> Bool)?
 
   /// Provides credentials for servers that ask for them; with `nil`, a 401 is an answer like

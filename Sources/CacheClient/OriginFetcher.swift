@@ -79,7 +79,8 @@ struct OriginFetcher: Sendable {
       case .stale(let serving, let status): return .stored(serving, status: status)
       case .pass(let head, let storing):
         return await pass(
-          head, answer.body, storing: storing, forwarding: forwarding, permit: permit, seen: seen)
+          head, answer.body, storing: storing, forwarding: forwarding, permit: permit, seen: seen,
+          received: times.response)
       }
     }
   }
@@ -87,9 +88,9 @@ struct OriginFetcher: Sendable {
   /// Returns the origin's response to the callers.
   private func pass(
     _ head: HTTPResponseHead, _ body: any TransportBody, storing: Storing,
-    forwarding: Forwarding, permit: StoringPermit, seen: UInt64
+    forwarding: Forwarding, permit: StoringPermit, seen: UInt64, received: Timestamp
   ) async -> Outcome {
-    let isUnsafe = await invalidate(forwarding.original, head)
+    let isUnsafe = await invalidate(forwarding.original, head, at: received)
     // A stored response may be known to be outdated now (RFC 9111, section 4.3.5).
     if forwarding.original.method == .head, forwarding.hasStored {
       offers?.tier.invalidate(forwarding.key)
@@ -112,7 +113,8 @@ struct OriginFetcher: Sendable {
     let whole = PrefixedBody.joining(plan.prefix, body, store, url: url)
     // The answer to a POST is newer than the responses that the POST has invalidated.
     let permit = isUnsafe ? permits.make(plan.key, revokesOthers: true) : permit
-    let stored: @Sendable (EntryInfo) -> Void = { [offers] info in
+    let stored: @Sendable (EntryInfo) -> Void = { [offers, cache, clock] info in
+      cache.removeFromMemory(replacedBy: info, now: Timestamp(nanoseconds: clock.now()))
       offers?.offer(info, seen: seen)
     }
     return .shared(
@@ -128,15 +130,16 @@ struct OriginFetcher: Sendable {
   /// the answer to the unsafe request is returned.
   ///
   /// - Returns: whether the request invalidates any key.
-  private func invalidate(_ request: HTTPRequest, _ head: HTTPResponseHead) async -> Bool {
+  private func invalidate(
+    _ request: HTTPRequest, _ head: HTTPResponseHead, at time: Timestamp
+  ) async -> Bool {
     let keys = cache.invalidated(by: request, head)
     // A look-up in the tier that begins later than this finds nothing; an earlier one stores nothing.
     for key in keys { offers?.tier.block(key) }
     for key in keys {
       flights.end(key)
       await permits.revokeAndWait(key)
-      cache.memory.remove(key)
-      _ = try? await store.remove(key)
+      await store.perform { [cache] _ in cache.invalidate(key, at: time) }
       offers?.tier.invalidate(key)
     }
     return !keys.isEmpty

@@ -188,7 +188,7 @@ final class DecodingSource: PieceSource {
 
   /// Decodes piece by piece, because a few coded bytes can decode to more than the limit.
   func storedBytes(limit: Int) throws(ClientError) -> [UInt8]? {
-    guard let all = try coded.storedBytes(limit: limit) else { return nil }
+    guard let all = try coded.storedBytes(limit: Self.codedLimit(limit)) else { return nil }
     decoder.withLock { $0.append(all) }
     var bytes: [UInt8] = []
     while let piece = try decoded() {
@@ -201,6 +201,13 @@ final class DecodingSource: PieceSource {
     isOver.withLock { $0 = true }
     try finish()
     return bytes
+  }
+
+  /// Returns the most coded bytes for a number of bytes of content, which are more if the content cannot
+  /// be compressed.
+  private static func codedLimit(_ limit: Int) -> Int {
+    let (sum, overflow) = limit.addingReportingOverflow(max(0, limit) / 8 + 4096)
+    return overflow ? .max : sum
   }
 
   private func decoded() throws(ClientError) -> [UInt8]? {
@@ -221,7 +228,7 @@ final class DecodingSource: PieceSource {
 
   private func failure(_ error: ContentCodingError) -> ClientError {
     coded.cancel()
-    onDamage()
+    if error.isDamage { onDamage() }
     return ClientError(.coding(error), url: url)
   }
 

@@ -138,7 +138,9 @@ final class RemoteLookUps: Sendable {
       return maker.decide()
     }
     try perform { () throws(StoreError) in
-      if let writer { _ = try writer.commit() } else { _ = try plan.store(bytes, in: store.store) }
+      let info =
+        if let writer { try writer.commit() } else { try plan.store(bytes, in: store.store) }
+      cache.removeFromMemory(replacedBy: info, now: Timestamp(nanoseconds: clock.now()))
       // It was invalidated while it was stored.
       if !permit.isValid { try store.store.remove(plan.key, variant: plan.variant) }
     }

@@ -134,10 +134,14 @@ final class RemotePurges: Sendable {
     flights.endAll()
     permits.revokeAll()
     cache.memory.removeAll()
-    for info in store.entries() where info.key.hasPrefix("GET ") || info.key.hasPrefix("HEAD ") {
+    for info in store.entries() {
+      guard let counterpart = KeyRule.counterpart(of: info.key) else { continue }
       // The numbers of purges are at least the microseconds since 1970.
       let stored = info.created.nanoseconds / 1_000 - Int64(RemoteCache.clockTolerance * 1e6)
-      if list.covers(info.key, tags: info.tags, generation: UInt64(max(0, stored))) {
+      let generation = UInt64(max(0, stored))
+      if list.covers(info.key, tags: info.tags, generation: generation)
+        || list.covers(counterpart, tags: [], generation: generation)
+      {
         try store.remove(info.key, variant: info.variant)
       }
     }
@@ -146,10 +150,12 @@ final class RemotePurges: Sendable {
   private func remove(_ scope: PurgeList.Scope, _ store: Store) throws(StoreError) {
     // Responses that are being received must not be stored any more.
     if case .key(let key) = scope {
-      flights.end(key)
-      permits.revoke(key)
-      cache.memory.remove(key)
-      try store.remove(key)
+      for key in [key, KeyRule.counterpart(of: key)].compactMap(\.self) {
+        flights.end(key)
+        permits.revoke(key)
+        cache.memory.remove(key)
+        try store.remove(key)
+      }
       return
     }
     flights.endAll()
@@ -157,7 +163,10 @@ final class RemotePurges: Sendable {
     cache.memory.removeAll()
     switch scope {
     case .key: break
-    case .prefix(let prefix): try store.remove(prefix: prefix)
+    case .prefix(let prefix):
+      for prefix in [prefix, KeyRule.counterpart(of: prefix)].compactMap(\.self) {
+        try store.remove(prefix: prefix)
+      }
     case .tag(let tag): try store.remove(tag: tag)
     case .everything:
       // Entries of programs without HTTP are not part of the tier.

@@ -16,9 +16,10 @@ public enum BodyContent: Sendable {
 /// The body of a response, piece by piece, for one reader.
 ///
 /// Bytes are requested only when they are read. A response from the network that may be stored is
-/// stored while it is read; at the end of the body it is in the store. A truncated body, or one whose
-/// gzip or deflate coding is damaged, is never stored. One that is not read to its end is stored only
-/// if another caller reads it to the end.
+/// stored while it is read; at the end of the body it is in the store. A truncated body is never stored,
+/// nor one whose gzip or deflate coding proves damaged. Codings of parts, of completed bodies and of
+/// content that is over a hundred times as long are not checked. A body that is not read to its end is
+/// stored only if another caller reads it to the end.
 public final class ResponseBody: Sendable, AsyncSequence {
   /// A piece of the body, never empty.
   public typealias Element = [UInt8]

@@ -49,13 +49,10 @@ public final class OfflineURLCache: URLCache, @unchecked Sendable {
   /// Removes everything.
   public override func removeAllCachedResponses() { try? cache.removeAll() }
 
-  /// Removes the responses that were stored at a date or later.
+  /// Removes the responses that were stored at a date or later. Other entries of the store stay.
   public override func removeCachedResponses(since date: Date) {
     let moment = Timestamp(nanoseconds: 0).advanced(bySeconds: date.timeIntervalSince1970)
-    cache.client.removeFromMemory(since: moment)
-    for entry in cache.store.entries() where entry.created >= moment {
-      _ = try? cache.store.remove(entry.key, variant: entry.variant)
-    }
+    try? cache.client.removeResponses(since: moment)
   }
 
   /// The bytes on disk.

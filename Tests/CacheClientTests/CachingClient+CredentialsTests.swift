@@ -73,6 +73,22 @@ struct CachingClientCredentialsTests {
     #expect(sandbox.transport.requests.count == 3)
   }
 
+  @Test("a stored 401 is not the answer where a credential may be found")
+  func storedRefusal() async throws {
+    var refusal = ScriptedTransport.Answer("who", status: 401, fields: fresh())
+    refusal.fields.append(HTTPField("WWW-Authenticate", "Basic realm=\"r\""))
+    let transport = ScriptedTransport { [refusal] request in
+      .success(request.fields.contains("Authorization") ? .init("secret") : refusal)
+    }
+    let answers = ScriptedProvider(.goOnWithout, .use(Self.right))
+    let sandbox = try ClientSandbox(transport, ClientOptions(credentials: answers.provider))
+    #expect(try await fetch(sandbox, request()) == (401, "who"))
+    #expect(sandbox.client.storedAnswer(to: request()) == nil)
+    let stored = FetchOptions(policy: .storedOnly)
+    #expect(sandbox.client.storedAnswer(to: request(), options: stored)?.head.status == 401)
+    #expect(try await fetch(sandbox, request()) == (200, "secret"))
+  }
+
   @Test("three are tried, then the 401 is the answer")
   func threeTries() async throws {
     let answers = ScriptedProvider(.use(Self.wrong))

@@ -66,7 +66,7 @@ struct CachingClientStoredTests {
   }
 
   @Test func `a removal keeps what is under way from being stored`() async throws {
-    for prefix in [nil, "", "GET http://example.com/a", "GET http://other.example/"] {
+    for prefix in [nil, "", "since", "GET http://example.com/a", "GET http://other.example/"] {
       let gate = Gate()
       var answer = Answer("late", fields: fresh())
       answer.headGate = gate
@@ -76,6 +76,7 @@ struct CachingClientStoredTests {
       switch prefix {
       case nil: _ = try sandbox.client.remove(request())
       case "": try sandbox.client.removeAll()
+      case "since": try sandbox.client.removeResponses(since: .distantPast)
       case let prefix?: try sandbox.client.remove(prefix: ByteString(prefix))
       }
       gate.open()
@@ -85,6 +86,44 @@ struct CachingClientStoredTests {
     }
   }
 
+  @Test(arguments: [10, 100_000])
+  func `an answer of the network replaces what is in memory only`(length: Int) async throws {
+    let body = pieces([length])[0]
+    let sandbox = try ClientSandbox(Answer([body], fields: fresh()))
+    let client = sandbox.client
+    let info = try client.store([1], head(), for: request(), inMemoryOnly: true).get()
+    #expect(client.keepsInMemoryOnly(info))
+    let reload = FetchOptions(policy: .reload)
+    #expect(try await client.data(for: request(), options: reload).bytes == body)
+    #expect(!client.keepsInMemoryOnly(info) && client.cache.memory.contains(info) == false)
+    #expect(try await client.data(for: request()).bytes == body)
+    #expect(sandbox.transport.requests.count == 1)
+  }
+
+  @Test func `an older answer of the network leaves what is in memory only`() async throws {
+    let gate = Gate()
+    var answer = Answer([[1], [2]], fields: fresh())
+    answer.gates = [1: gate]
+    let sandbox = try ClientSandbox(ScriptedTransport(answer))
+    let task = Task { await sandbox.outcome(request()) }
+    await eventually { sandbox.transport.bodies.first?.isWaiting == true }
+    sandbox.clock.advance(bySeconds: 5)
+    let info = try sandbox.client.store([3], head(), for: request(), inMemoryOnly: true).get()
+    gate.open()
+    #expect(await task.value.bytes == [1, 2])
+    #expect(sandbox.client.keepsInMemoryOnly(info))
+    #expect(try await sandbox.client.data(for: request()).bytes == [3])
+  }
+
+  @Test func `a removal by time leaves what is no response`() throws {
+    let sandbox = try ClientSandbox(Answer())
+    _ = try sandbox.client.store([1], head(), for: request())
+    try sandbox.store.put([2], for: "settings")
+    try sandbox.client.removeResponses(since: .distantPast)
+    #expect(sandbox.client.storedAnswer(to: request()) == nil)
+    #expect(sandbox.store.info(for: "settings") != nil)
+  }
+
   @Test func `a removal tells how many stored responses there were`() throws {
     let sandbox = try ClientSandbox(Answer())
     for language in ["de", "en"] {
@@ -92,7 +131,9 @@ struct CachingClientStoredTests {
         [1], head(fresh(9, vary: "Accept-Language")),
         for: request("/a", [HTTPField("Accept-Language", language)]))
     }
-    #expect(try sandbox.client.remove(request()) == 2)
+    // As a migration from another cache leaves it.
+    try sandbox.store.put([], for: "HEAD http://example.com/a")
+    #expect(try sandbox.client.remove(request()) == 3)
     #expect(try sandbox.client.remove(request()) == 0)
   }
 }

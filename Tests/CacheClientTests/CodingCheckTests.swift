@@ -1,5 +1,6 @@
 import CacheStore
 import ClientTesting
+import ContentCoding
 import HTTPSemantics
 import HTTPTransports
 import Synchronization
@@ -17,6 +18,23 @@ struct CodingCheckTests {
       let count = UInt16(blocks[index].count)
       let head = [count, ~count].flatMap { [UInt8(truncatingIfNeeded: $0), UInt8($0 >> 8)] }
       return [index == blocks.count - 1 ? 1 : 0] + head + blocks[index]
+    }
+  }
+
+  @Test func `a lack of memory is no damage`() {
+    #expect(!ContentCodingError.outOfMemory.isDamage)
+    #expect(ContentCodingError.damaged(coding: "gzip").isDamage)
+    #expect(ContentCodingError.truncated(coding: "gzip").isDamage)
+  }
+
+  @Test func `a limit is that of the content, not of its coded form`() async throws {
+    let blocks = pieces(Array(repeating: 40_000, count: 3))
+    let sandbox = try ClientSandbox(Answer.coded("deflate", Self.deflated(blocks)))
+    _ = try await sandbox.client.data(for: request())
+    for (limit, isEnough) in [(120_000, true), (119_999, false), (Int.max, true)] {
+      let stored = try #require(sandbox.client.storedAnswer(to: request()))
+      let bytes = try? stored.storedBytes(limit: limit)
+      #expect((bytes == blocks.flatMap(\.self)) == isEnough)
     }
   }
 

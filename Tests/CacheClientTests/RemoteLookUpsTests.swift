@@ -79,4 +79,17 @@ struct RemoteLookUpsTests {
       #expect(!server.log.contains { $0.hasPrefix("PUT") })
     }
   }
+
+  @Test("what the tier has takes the place of what is in memory only")
+  func memoryOnly() async throws {
+    let (origin, server) = (origin(), MemoryServer())
+    let (one, two) = (try TierMachine(origin, server), try TierMachine(origin, server))
+    let old = HTTPResponseHead(status: 200, fields: fresh(1))
+    let info = try two.client.store([1], old, for: request(), inMemoryOnly: true).get()
+    for machine in [one, two] { machine.sandbox.clock.advance(bySeconds: 60) }
+    try await one.fetch(request())
+    let (bytes, status) = try await two.fetch(request())
+    #expect(bytes == Self.body && status.contains("remote-hit"))
+    #expect(!two.client.keepsInMemoryOnly(info))
+  }
 }

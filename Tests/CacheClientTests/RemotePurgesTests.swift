@@ -52,6 +52,22 @@ struct RemotePurgesTests {
     #expect(two.sandbox.store.info(for: later.key(of: request("/a"))) != nil)
   }
 
+  @Test("a purge of what answers GET removes what answers HEAD")
+  func heads() async throws {
+    let server = MemoryServer()
+    // The first purge of a store is applied by time, later ones by number.
+    let machine = try TierMachine(ScriptedTransport(answer([1])), server)
+    for scope in [
+      PurgeList.Scope.key("GET http://example.com/a"), .prefix("GET http://example.com/"),
+      .key("GET http://example.com/a"),
+    ] {
+      try machine.sandbox.store.put([], for: "HEAD http://example.com/a")
+      try await RemoteCache(options: machine.tier.options, transport: server).purge(scope)
+      try await machine.tier.refreshPurges()
+      #expect(machine.sandbox.store.info(for: "HEAD http://example.com/a") == nil)
+    }
+  }
+
   @Test("purges are applied although the store has used another tier since")
   func otherTier() async throws {
     let origin = ScriptedTransport(answer([1]))

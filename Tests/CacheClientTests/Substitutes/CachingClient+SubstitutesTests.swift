@@ -1,5 +1,6 @@
 import ClientTesting
 import Foundation
+import HTTPAuthentication
 import HTTPCaching
 import HTTPSemantics
 import HTTPTransports
@@ -56,6 +57,14 @@ import Testing
     // It is there however much time passes.
     sandbox.clock.advance(bySeconds: 10_000_000)
     #expect(try await get(sandbox).text == "local")
+  }
+
+  @Test func `it shows the request of the caller, without the name of a credential`() async throws {
+    let sandbox = try sandbox()
+    sandbox.client.use(.password(user: "u", password: "p"), for: request().url)
+    let stored = try #require(sandbox.client.storedAnswer(to: request()))
+    #expect(stored.request.fields.isEmpty)
+    #expect(try await get(sandbox).response.request.fields.isEmpty)
   }
 
   @Test func `what is fresh for ever says so`() async throws {
