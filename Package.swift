@@ -348,7 +348,7 @@ let package = Package(
       [
         "OfflineCacheKit", "LoopbackOrigin", "NginxOrigin", "ToolTesting", "sessionprobe",
         "CacheClient", "CurlHTTP", "HTTPCaching", "HTTPTransports", "HTTPSemantics",
-        "MessageDigests",
+        "MessageDigests", "SimulatedFiles",
         "Reachability", "CacheStore", "CacheFormat", "CacheSystem",
       ]),
     tests(

@@ -12,14 +12,26 @@ final class DelegateBox: Sendable {
   private struct State {
     weak var delegate: (any OfflineCacheDelegate)?
     weak var cache: OfflineCache?
+    /// Reports changes of the size to the delegate.
+    var sizeTask: Task<Void, Never>?
   }
 
   private let state = Lock(State())
 
-  var delegate: (any OfflineCacheDelegate)? {
-    get { state.withLock { $0.delegate } }
-    set { state.withLock { $0.delegate = newValue } }
+  var delegate: (any OfflineCacheDelegate)? { state.withLock { $0.delegate } }
+
+  /// Sets the delegate with its task, and returns the task of the previous one.
+  func replace(
+    _ delegate: (any OfflineCacheDelegate)?, sizeTask: Task<Void, Never>?
+  ) -> Task<Void, Never>? {
+    state.withLock { state in
+      defer { (state.delegate, state.sizeTask) = (delegate, sizeTask) }
+      return state.sizeTask
+    }
   }
+
+  /// Removes the task and returns it.
+  func takeSizeTask() -> Task<Void, Never>? { state.withLock { $0.sizeTask.take() } }
 
   var cache: OfflineCache? {
     get { state.withLock { $0.cache } }

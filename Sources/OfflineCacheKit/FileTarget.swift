@@ -18,13 +18,18 @@ final class FileTarget: Sendable {
   }
 
   private let path: String
+  /// Whether the file is synced before it takes its name, and the folder after that.
+  private let isDurable: Bool
+  private let files: any FileSystem
   private let pool = WorkerPool(threads: 1)
   // Safety: used only on the thread.
   private nonisolated(unsafe) var state = State()
 
   /// Creates a target. No file is created before the first bytes are written.
-  init(_ place: FilePlace) {
+  init(_ place: FilePlace, isDurable: Bool = false, _ files: any FileSystem = RealFileSystem()) {
     path = place.path
+    self.isDurable = isDurable
+    self.files = files
   }
 
   /// Appends bytes.
@@ -35,11 +40,14 @@ final class FileTarget: Sendable {
     }
   }
 
-  /// Writes the remaining bytes and returns the status that the file will have.
+  /// Writes the remaining bytes, syncs them if wanted, and returns the status that the file will have.
   func complete() async throws(URLError) -> FileStatus {
     try await pool.call { [self] () throws(URLError) in
       try flush()
       let file = try opened()
+      do throws(SystemError) { try synchronize(file.descriptor) } catch {
+        throw failure(.cannotWriteToFile, "it cannot be synced", error)
+      }
       do throws(SystemError) {
         return try RealFileSystem().status(of: file.descriptor)
       } catch {
@@ -59,11 +67,31 @@ final class FileTarget: Sendable {
       do throws(SystemError) { try file?.moveIntoPlace() } catch {
         throw failure(.cannotMoveFile, "it cannot be put in place", error)
       }
+      do throws(SystemError) { try synchronizeFolder() } catch {
+        throw failure(.cannotMoveFile, "its name cannot be synced", error)
+      }
     }
   }
 
   func abandon() async {
     await pool.call { [self] in unsafe state.file = nil }
+  }
+
+  private func synchronize(_ descriptor: Int32) throws(SystemError) {
+    guard isDurable else { return }
+    while true {
+      do throws(SystemError) {
+        return try files.synchronizeOnce(descriptor, names: true)
+      } catch {
+        guard error == .interrupted else { throw error }
+      }
+    }
+  }
+
+  private func synchronizeFolder() throws(SystemError) {
+    guard isDurable else { return }
+    let folder = try files.open(userPath: UserPath.split(path).folder, [.read, .directory])
+    try files.synchronize(folder, names: true)
   }
 
   private func flush() throws(URLError) {

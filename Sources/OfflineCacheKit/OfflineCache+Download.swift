@@ -86,14 +86,15 @@ extension OfflineCache {
     do throws(URLError) {
       return try await written(wanted, asked, place)
     } catch {
-      // What is stored, or a substitute, is not what the caller wants.
-      if error.isWrongDigest, mayDownload {
+      // What is stored, or a substitute, is not what the caller wants, or cannot be read to its end.
+      if error.isWrongDigest || error.isDamagedCopy, mayDownload {
         return try await downloadedElseFile(wanted, asked, place)
       }
       // Without a network an existing file is better than none.
-      guard error.isNotStored, let there = try? await downloader.fileNow(wanted) else {
-        throw error
-      }
+      let mayTakeFile =
+        error.isNotStored
+        || error.isUnreachable && offlineMode == .whenUnreachable && asked.acceptsFallback
+      guard mayTakeFile, let there = try? await downloader.fileNow(wanted) else { throw error }
       return try response(there, asked, place)
     }
   }

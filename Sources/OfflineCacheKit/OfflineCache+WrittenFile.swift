@@ -12,42 +12,83 @@ import MessageDigests
 
 // Writing responses to files, from the store or from the network.
 extension OfflineCache {
+  /// A response whose content is in a file that does not have its name yet.
+  private struct Unnamed: Sendable {
+    let answer: ClientResponse
+    let target: FileTarget
+    let status: FileStatus
+  }
+
   /// Answers a request and writes the content to the file.
   func written(
     _ wanted: DownloadRequest, _ asked: AskedRequest, _ place: FilePlace
   ) async throws(URLError) -> OfflineURLResponse {
     let began = options.clock.now()
-    let target = FileTarget(place)
-    let made = wanted.digest.map { MessageDigest($0.algorithm) }
-    let (answer, response) = try await answering(asked) { response in response }
-    // As in a download: other successes, such as 204, have no content that a file could replace.
-    guard [200, 203].contains(response.statusCode) else {
-      answer.body.cancel()
+    // A function, because for a closure a caller on an actor would change threads, there and back.
+    func write(
+      _ answer: ClientResponse
+    ) async throws(ClientError) -> Result<Unnamed, URLError>? {
+      try await writeUnnamed(answer, wanted, asked, place)
+    }
+    let (result, response) = try await answering(asked, write)
+    guard let result else {
       throw URLError(
         .badServerResponse, url: asked.url,
         cause: "\(response.url?.absoluteString ?? ""): the server answers "
           + "\(response.statusCode); nothing is written to \(place.path)")
     }
-    let pieces = BodyPieces(body: answer.body, url: asked.url)
+    let unnamed = try result.get()
+    let (answer, target) = (unnamed.answer, unnamed.target)
     do throws(URLError) {
-      while let piece = try await pieces.next() {
-        made?.update(piece)
-        try await target.write(piece)
-      }
-      try check(made?.finish(), wanted, asked)
-      let status = try await target.complete()
       let file = await note(
         answer, to: asked, for: wanted,
         written: WrittenFile(
-          length: status.length, modified: status.modified, began: began,
+          length: unnamed.status.length, modified: unnamed.status.modified, began: began,
           confirmed: client.lastConfirmed(answer)?.nanoseconds ?? .max))
       try await target.moveIntoPlace()
       await downloader.removeUnfinished(wanted)
       return file.map { response.written(to: $0, answer.head) } ?? response
     } catch {
+      await target.abandon()
+      throw error
+    }
+  }
+
+  /// Writes the content of a response to a hidden file.
+  ///
+  /// - Returns: `nil` for a status whose content is no file; an error of the file or of its digest.
+  /// - Throws: The error of the body, after which another response may be used.
+  private func writeUnnamed(
+    _ answer: ClientResponse, _ wanted: DownloadRequest, _ asked: AskedRequest, _ place: FilePlace
+  ) async throws(ClientError) -> Result<Unnamed, URLError>? {
+    // As in a download: other successes, such as 204, have no content that a file could replace.
+    guard [200, 203].contains(answer.head.status) else {
+      answer.body.cancel()
+      return nil
+    }
+    let target = FileTarget(place, isDurable: options.downloads.isDurable)
+    let made = wanted.digest.map { MessageDigest($0.algorithm) }
+    do throws(ClientError) {
+      while let piece = try await answer.body.next() {
+        made?.update(piece)
+        do throws(URLError) { try await target.write(piece) } catch {
+          answer.body.cancel()
+          await target.abandon()
+          return .failure(error)
+        }
+      }
+    } catch {
       answer.body.cancel()
       await target.abandon()
       throw error
+    }
+    do throws(URLError) {
+      try check(made?.finish(), wanted, asked)
+      return .success(
+        Unnamed(answer: answer, target: target, status: try await target.complete()))
+    } catch {
+      await target.abandon()
+      return .failure(error)
     }
   }
 

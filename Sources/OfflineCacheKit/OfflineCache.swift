@@ -52,8 +52,6 @@ public final class OfflineCache: Sendable {
   /// URLSession does.
   let handlerQueue = DispatchQueue(label: "OfflineCache.handlers")
   private let mode: Lock<OfflineMode>
-  private let sizeTask = Lock<Task<Void, Never>?>(nil)
-
   private static let sharedCache = Lock<OfflineCache?>(nil)
 
   /// Opens the cache in a directory, or creates one.
@@ -129,7 +127,7 @@ public final class OfflineCache: Sendable {
   }
 
   deinit {
-    if let task = sizeTask.withLock({ $0 }) { callOut { task.cancel() } }
+    if let task = delegates.takeSizeTask() { callOut { task.cancel() } }
   }
 
   /// The cache that ``OfflineURLProtocol`` uses, and any code that needs a shared one; `nil` until
@@ -160,8 +158,8 @@ public final class OfflineCache: Sendable {
   public var delegate: (any OfflineCacheDelegate)? {
     get { delegates.delegate }
     set {
-      delegates.delegate = newValue
-      watchSize(newValue != nil)
+      let old = delegates.replace(newValue, sizeTask: newValue == nil ? nil : makeSizeTask())
+      if let old { callOut { old.cancel() } }
     }
   }
 
@@ -208,22 +206,15 @@ public final class OfflineCache: Sendable {
     return UInt64(capacity)
   }
 
-  /// Starts or stops the task that reports changes of the size to the delegate.
-  private func watchSize(_ isWanted: Bool) {
-    let new = isWanted ? makeSizeTask() : nil
-    let old = sizeTask.withLock { task in
-      defer { task = new }
-      return task
-    }
-    if let old { callOut { old.cancel() } }
-  }
-
+  /// Starts a task that reports changes of the size to the delegate.
   private func makeSizeTask() -> Task<Void, Never> {
+    // Before the events, so that no change after it is missed.
+    let before = size
     // At most one event waits. It may have replaced any other event, so every kind counts, even
     // hits.
     let events = store.events(bufferingNewest: 1)
     return Task { [weak self] in
-      var last: Size?
+      var last = before
       for await _ in events {
         guard let self, let delegate = self.delegate else { return }
         let size = self.size

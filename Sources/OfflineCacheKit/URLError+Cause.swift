@@ -104,6 +104,11 @@ extension URLError {
     return true
   }
 
+  /// Whether the server could not be reached; see `TransportError.isUnreachable`.
+  var isUnreachable: Bool {
+    (userInfo[NSUnderlyingErrorKey] as? ClientError)?.isUnreachable ?? false
+  }
+
   /// Whether a stored response or a substitute could not be read to its end.
   var isDamagedCopy: Bool {
     guard let error = userInfo[NSUnderlyingErrorKey] as? ClientError, case .store = error.cause

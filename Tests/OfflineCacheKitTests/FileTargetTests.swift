@@ -1,5 +1,7 @@
+import CacheSystem
 import Foundation
 import HTTPSemantics
+import SimulatedFiles
 import TestSupport
 import Testing
 
@@ -83,6 +85,38 @@ import Testing
     try await target.moveIntoPlace()
     let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
     #expect(mode == 0o640 && content() == [1])
+  }
+
+  @Test(arguments: [false, true])
+  func `a durable file is synced before it has its name, and its folder after that`(
+    isDurable: Bool
+  ) async throws {
+    let disk = FaultyFiles()
+    disk.faults.set(nil)
+    let place = try FilePlace(folder.url.appendingPathComponent("a"))
+    let target = FileTarget(place, isDurable: isDurable, disk)
+    try await target.write([1])
+    _ = try await target.complete()
+    func synced() -> [String] {
+      disk.faults.calls.filter { $0.kind == .synchronize }.map(\.name)
+    }
+    #expect(synced() == (isDurable ? [""] : []) && content() == nil)
+    try await target.moveIntoPlace()
+    #expect(synced() == (isDurable ? ["", UserPath.split(place.path).folder] : []))
+    #expect(content() == [1])
+  }
+
+  @Test func `a file that cannot be synced leaves the old one as it was`() async throws {
+    try Data([7]).write(to: folder.url.appendingPathComponent("a"))
+    let disk = FaultyFiles()
+    disk.faults.set { $0.kind == .synchronize ? .inputOutput : nil }
+    let place = try FilePlace(folder.url.appendingPathComponent("a"))
+    let target = FileTarget(place, isDurable: true, disk)
+    try await target.write([1])
+    #expect(
+      await code { () throws(URLError) in _ = try await target.complete() } == .cannotWriteToFile)
+    await target.abandon()
+    #expect(names == ["a"] && content() == [7])
   }
 
   @Test func `without its folder a file cannot be made, and names it`() async throws {

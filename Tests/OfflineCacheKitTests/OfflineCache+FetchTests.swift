@@ -20,18 +20,7 @@ struct OfflineCacheFetchTests {
     let body = String(repeating: "0123456789abcdef", count: 17 << 16)
     let sandbox = try FaceSandbox { _ in fresh(body) }
     #expect(await text(sandbox.cache, sandbox.request()) == body)
-    let folder = sandbox.folder.appendingPathComponent("store/entries")
-    let files = try #require(FileManager.default.enumerator(atPath: folder.path))
-    let name = try #require(
-      files.compactMap { $0 as? String }.first { name in
-        let size = try? FileManager.default.attributesOfItem(atPath: "\(folder.path)/\(name)")[
-          .size]
-        return (size as? NSNumber)?.intValue == body.utf8.count
-      })
-    let file = try FileHandle(forUpdating: folder.appendingPathComponent(name))
-    try file.seek(toOffset: 1_000_000)
-    try file.write(contentsOf: Data([0]))
-    try file.close()
+    try sandbox.damageBody(of: body.utf8.count, at: 1_000_000)
     #expect(await text(sandbox.cache, sandbox.request()) == body)
     #expect(sandbox.origin.requests.count == 2)
     sandbox.cache.offlineMode = .always

@@ -2,6 +2,7 @@ import CacheClient
 import CacheStore
 import Foundation
 import LoopbackOrigin
+import Synchronization
 import Testing
 
 @testable import OfflineCacheKit
@@ -93,6 +94,42 @@ struct OfflineCacheWrittenFileTests {
     #expect(sandbox.files == ["file"])
   }
 
+  @Test func `if the connection breaks in the body, what is stored is written`() async throws {
+    let breaks = Flag()
+    let sandbox = try FaceSandbox { _ in
+      fresh(breaks.isSet ? "newer" : "old", seconds: 10).cut(after: breaks.isSet ? 3 : nil)
+    }
+    let file = sandbox.folder.appendingPathComponent("file")
+    _ = try await sandbox.cache.data(for: sandbox.request())
+    sandbox.clock.advance(bySeconds: 100)
+    breaks.set()
+    let response = try await sandbox.cache.download(for: sandbox.request(), to: file)
+    #expect(try Data(contentsOf: file) == Data("old".utf8))
+    #expect(response.metadata?.reason.contains("cannot be reached") == true)
+    #expect(response.metadata?.download?.source == .store)
+    #expect(sandbox.origin.requests.count == 2 && sandbox.files == ["file"])
+    // Whoever asks for the origin gets an error, and the file stays.
+    sandbox.cache.offlineMode = .never
+    sandbox.clock.advance(bySeconds: 100)
+    await #expect(throws: URLError.self) {
+      try await sandbox.cache.download(for: sandbox.request(), to: file)
+    }
+    #expect(try Data(contentsOf: file) == Data("old".utf8) && sandbox.files == ["file"])
+  }
+
+  /// A body of this length is not verified before it is read.
+  @Test func `a long body that is damaged on the disk is downloaded`() async throws {
+    let body = String(repeating: "0123456789abcdef", count: 17 << 16)
+    let sandbox = try FaceSandbox { _ in fresh(body) }
+    _ = try await sandbox.cache.data(for: sandbox.request())
+    try sandbox.damageBody(of: body.utf8.count, at: 1_000_000)
+    let file = sandbox.folder.appendingPathComponent("file")
+    let response = try await sandbox.cache.download(for: sandbox.request(), to: file)
+    #expect(response.metadata?.source == .network)
+    #expect(try Data(contentsOf: file) == Data(body.utf8))
+    #expect(sandbox.origin.requests.count == 2 && sandbox.files == ["file"])
+  }
+
   @Test func `errors that are shown to people say what they are`() throws {
     let file = URL(fileURLWithPath: "/etc/passwd")
     let error = #expect(throws: StoreError.self) {
@@ -101,4 +138,11 @@ struct OfflineCacheWrittenFileTests {
     #expect(error?.localizedDescription == error?.description)
     #expect(error?.localizedDescription.contains("/etc/passwd") == true)
   }
+}
+
+/// A switch that a test turns on.
+private final class Flag: Sendable {
+  private let state = Mutex(false)
+  var isSet: Bool { state.withLock { $0 } }
+  func set() { state.withLock { $0 = true } }
 }

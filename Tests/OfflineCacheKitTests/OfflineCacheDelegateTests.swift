@@ -52,6 +52,18 @@ import Testing
     await model.wait(untilBytes: 5)
   }
 
+  @Test func `events that leave the size as it is are not told`() async throws {
+    let sandbox = try FaceSandbox { fresh($0.target) }
+    #expect(await text(sandbox.cache, sandbox.request("/a")) == "/a")
+    let before = sandbox.cache.size
+    let model = SizeModel()
+    sandbox.cache.delegate = model
+    for _ in 0..<20 { #expect(await text(sandbox.cache, sandbox.request("/a")) == "/a") }
+    #expect(await text(sandbox.cache, sandbox.request("/bc")) == "/bc")
+    await model.wait(untilBytes: 5)
+    #expect(await model.sizes.first != before)
+  }
+
   @Test func `a class of the main actor decides on stored responses`() async throws {
     let sandbox = try FaceSandbox { fresh($0.target) }
     let model = SizeModel()

@@ -55,6 +55,22 @@ final class FaceSandbox: Sendable {
     URLRequest(url: origin.url(target), cachePolicy: policy)
   }
 
+  /// Changes a byte of the stored body with this length.
+  func damageBody(of length: Int, at offset: UInt64) throws {
+    let folder = folder.appendingPathComponent("store/entries")
+    let files = try #require(FileManager.default.enumerator(atPath: folder.path))
+    let name = try #require(
+      files.compactMap { $0 as? String }.first { name in
+        let size = try? FileManager.default.attributesOfItem(atPath: "\(folder.path)/\(name)")[
+          .size]
+        return (size as? NSNumber)?.intValue == length
+      })
+    let file = try FileHandle(forUpdating: folder.appendingPathComponent(name))
+    try file.seek(toOffset: offset)
+    try file.write(contentsOf: Data([0]))
+    try file.close()
+  }
+
   /// A session whose requests go through the cache. Session and class are the test's own.
   func session(_ type: OfflineURLProtocol.Type) -> URLSession {
     let configuration = URLSessionConfiguration.default
