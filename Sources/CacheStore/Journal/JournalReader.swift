@@ -175,10 +175,12 @@ final class JournalReader: Sendable {
   private func readCutOff(_ state: inout StoreState) {
     let sequence = state.journal.sequence
     reload(&state)
-    guard state.journal.isWhole, state.journal.unread == nil, state.journal.sequence < sequence
-    else { return }
-    try? noteLostRecords(&state, through: sequence)
     upkeep.request(.reconcile)
+    guard state.journal.isWhole, state.journal.unread == nil, state.journal.sequence < sequence,
+      (try? noteLostRecords(&state, through: sequence)) != nil
+    else { return }
+    // The records were lost at the end of what is left, not when the store was opened.
+    state.journal.setNotWhole()
   }
 
   /// Returns the end of what counts of the last segment, if the system refuses to cut off the rest; `nil` also

@@ -92,6 +92,23 @@ import Testing
     #expect(try open().lookUp("files").entry?.body == TestBody.make(20_000, seed: 1))
   }
 
+  @Test(arguments: [false, true])
+  func `a removal that somebody has cut off brings nothing back`(isReplaced: Bool) throws {
+    let store = try open()
+    try store.put([1], for: "a")
+    let end = try segment().seekToEnd()
+    if isReplaced { try store.put([2], for: "a") } else { try store.remove("a") }
+    try segment().truncate(atOffset: end)
+    for _ in 0..<3 {
+      #expect(store.lookUp("a").entry?.body != [1])
+      store.waitUntilIdle()
+    }
+    #expect(store.catalog.isJournalWhole)
+    try store.put([3], for: "a")
+    store.close()
+    #expect(try open().lookUp("a").entry?.body == [3])
+  }
+
   @Test func `a store goes on after somebody has cut off the journal`() throws {
     let store = try open()
     let other = try open()
