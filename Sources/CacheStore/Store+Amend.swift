@@ -77,7 +77,11 @@ extension Store {
     // An attempt fails if others have changed the entry meanwhile, or if it has to be settled first.
     for _ in 0..<Self.maximumAmendments {
       let session = try catalog.writer.ownSession()
-      guard case .entry(let located) = recovery.locate(hash, variant) else { return false }
+      guard case .entry(let located) = recovery.locate(hash, variant) else {
+        // An entry that cannot be read now is not gone.
+        try reader.checkReadable()
+        return false
+      }
       guard let (record, body) = try presentRecord(located), record.hasKey(key) else {
         if catalog.isCurrent(located) { return false }
         // It was replaced while it was read.

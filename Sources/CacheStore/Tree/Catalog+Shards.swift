@@ -35,7 +35,8 @@ extension Catalog {
     if isOutdated(entries) { return true }
     guard error.code == .notFound else { return false }
     // The other process may have moved the directory, and not yet have appended its record.
-    return (try? confirmEntries()) == false || isOutdated(entries)
+    _ = try? confirmEntries()
+    return isOutdated(entries)
   }
 
   /// Compares the open `entries` directory with the one in the store, and opens the latter if they

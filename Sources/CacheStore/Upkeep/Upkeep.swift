@@ -178,12 +178,9 @@ final class Upkeep: Sendable {
   private func start() {
     do throws(SystemError) {
       try startThread { [self] in
-        let perform = state.change { state in
-          state.thread = threadNumber()
-          return state.perform
-        }
+        state.change { $0.thread = threadNumber() }
         while let work = next() {
-          perform?(work)
+          state.change { $0.perform }?(work)
           state.change { $0.isBusy = false }
         }
         state.change { state in
