@@ -73,7 +73,9 @@ struct Mender: Sendable {
         let shard = try files.open(name, in: entries.directory, [.read, .directory])
         var keys: [PathName] = []
         try files.list(shard.raw) { name, kind in
-          if kind == .directory { keys.append(name) }
+          if kind == .directory, Layout.keyHash(name, inShard: number) != nil {
+            keys.append(name)
+          }
           return true
         }
         for key in keys { try open(key, in: shard.raw) }
