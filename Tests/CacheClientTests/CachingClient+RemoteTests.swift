@@ -8,22 +8,6 @@ import Testing
 
 @testable import CacheClient
 
-/// A server whose answers wait for a gate.
-private struct GatedServer: HTTPTransport {
-  let server = MemoryServer()
-  let isAsked = Gate()
-  let gate = Gate()
-
-  func send(
-    _ request: HTTPRequest, body: RequestBody?, options: TransportOptions,
-    onInterim: @escaping @Sendable (HTTPResponseHead) -> Void
-  ) async throws(TransportError) -> TransportResponse {
-    isAsked.open()
-    _ = await gate.pass()
-    return try await server.send(request, body: body, options: options, onInterim: onInterim)
-  }
-}
-
 /// Several machines that share a tier.
 @Suite(.timeLimit(.minutes(5)))
 struct CachingClientRemoteTests {
@@ -74,15 +58,20 @@ struct CachingClientRemoteTests {
   @Test("what was stored while the tier was asked is used, and the origin not asked again")
   func storedMeanwhile() async throws {
     let origin = ScriptedTransport(answer([1]))
-    let tier = GatedServer()
+    let (isAsked, gate) = (Gate(), Gate())
+    let tier = MemoryServer()
+    tier.setFault { _ in
+      isAsked.open()
+      return .hold(gate)
+    }
     let machine = try TierMachine(origin, tier, mode: .read)
     let asking = Task { try await machine.client.data(for: request()) }
-    #expect(await tier.isAsked.pass())
+    #expect(await isAsked.pass())
     let other = CachingClient(
       store: machine.sandbox.store, transport: origin, options: ClientOptions(),
       clock: machine.sandbox.clock)
     #expect(try await other.data(for: request()).bytes == [1])
-    tier.gate.open()
+    gate.open()
     let status = try await asking.value.response.cacheStatus
     #expect(status.description == "OfflineCache; hit; ttl=1000")
     #expect(origin.requests.count == 1)

@@ -18,6 +18,8 @@ package final class MemoryServer: HTTPTransport {
     case cut(Int)
     /// The server says that it has stored the object, and has not.
     case forget
+    /// The answer waits for a gate.
+    case hold(Gate)
   }
 
   package struct Object: Sendable {
@@ -94,10 +96,12 @@ package final class MemoryServer: HTTPTransport {
       let (status, bytes, tag) = answer(request, sent)
       return response(
         request, status, Array(bytes.prefix(count)), tag: tag, end: .truncatedBody)
-    case nil:
-      let (status, bytes, tag) = answer(request, sent)
-      return response(request, status, bytes, tag: tag)
+    case .hold(let gate):
+      _ = await gate.pass()
+    case nil: break
     }
+    let (status, bytes, tag) = answer(request, sent)
+    return response(request, status, bytes, tag: tag)
   }
 
   /// Makes an answer whose body comes in two pieces.

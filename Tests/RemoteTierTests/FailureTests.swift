@@ -186,10 +186,13 @@ struct FailureTests {
     for number in 0..<200 { _ = await machine.lookUp(ByteString("GET http://a.test/\(number)")) }
     #expect(server.requests.count == 3)
     #expect(machine.tier.statistics.misses == [.timeout: 3, .open: 197])
-    server.setFault { _ in nil }
+    // The probe is under way as long as the look-ups.
+    let gate = Gate()
+    server.setFault { _ in .hold(gate) }
     server.clearLog()
     machine.time.advance(seconds: 1.1)
     for _ in 0..<20 { #expect(await machine.lookUp(key) == .failure(.open)) }
+    gate.open()
     await machine.waitForProbe()
     #expect(server.requests.count == 1)
     #expect(machine.tier.statistics.servers.first?.reading == "closed")

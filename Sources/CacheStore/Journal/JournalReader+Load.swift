@@ -33,15 +33,15 @@ extension JournalReader {
     let entries = state.entries
     state.forgetJournal()
     state.removals = Removals()
-    do throws(StoreError) { _ = try loadOnce(&state) } catch {
+    defer {
       state.entries = entries
       state.journal.damages = damages
+      _ = reopenMovedEntries(&state)
+    }
+    do throws(StoreError) { _ = try loadOnce(&state) } catch {
       setUnreadable(&state, error)
       throw error
     }
-    state.entries = entries
-    _ = reopenMovedEntries(&state)
-    state.journal.damages = damages
   }
 
   /// Makes a journal that counted as whole count as damaged, because records are lost (an older copy

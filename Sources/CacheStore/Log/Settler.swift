@@ -13,16 +13,10 @@ struct SettlingProgress {
   /// The failed steps of the upkeep since the last pass without a failure.
   var failures = 0
 
-  /// Begins the next pass.
-  ///
-  /// - Throws: the failure of this one.
+  /// Ends a pass. After a failure, which it throws, the caller begins again.
   mutating func endPass() throws(StoreError) {
-    guard let failure else {
-      failures = 0
-      return
-    }
-    beginAgain()
-    throw failure
+    if let failure { throw failure }
+    failures = 0
   }
 
   /// Begins at the start of the log if entries were left out.
