@@ -37,6 +37,8 @@ public final class CachingClient: Sendable {
     store: Store, transport: any HTTPTransport, options: ClientOptions = ClientOptions(),
     clock: any WallClock = SystemClock()
   ) {
+    var options = options
+    if transport.isForOneUser { options.remote = nil }
     self.store = store
     self.options = options
     self.clock = clock

@@ -52,7 +52,7 @@ public struct ClientOptions: Sendable {
   public var credentialVault: (any CredentialVault)?
 
   /// The servers on which many machines share responses, queried between the store and the origin;
-  /// `nil` for none.
+  /// `nil` for none. Not used over a transport that `isForOneUser`.
   public var remote: RemoteCache?
 
   /// Whether the tier is also queried if the policy of a request forbids the network: for machines

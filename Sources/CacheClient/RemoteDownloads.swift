@@ -56,14 +56,17 @@ package final class RemoteDownloads: HTTPTransport {
 
   private var now: Timestamp { Timestamp(nanoseconds: clock.now()) }
 
+  package var isForOneUser: Bool { transport.isForOneUser }
+
   package func send(
     _ request: HTTPRequest, body: RequestBody?, options: TransportOptions,
     onInterim: @escaping @Sendable (HTTPResponseHead) -> Void
   ) async throws(TransportError) -> TransportResponse {
     // The documents of the tier are named by the URL, which is not what another `Host` means.
     let isWhole =
-      request.method == .get && body == nil && !request.hasCondition && !request.namesAnotherHost
-      && !request.fields.contains("Range") && !request.fields.contains("Authorization")
+      !isForOneUser && request.method == .get && body == nil && !request.hasCondition
+      && !request.namesAnotherHost && !request.fields.contains("Range")
+      && !request.fields.contains("Authorization")
     if isWhole, let response = await lookUp(request) { return response }
     let (requested, seen) = (now, tier.purgeNumber)
     let response = try await transport.send(

@@ -23,6 +23,9 @@ public final class CurlTransport: HTTPTransport {
   /// The set-up that the transport was created with.
   public let setup: NetworkSetup
 
+  /// Whether the set-up has cookies or a client certificate.
+  public var isForOneUser: Bool { setup.isForOneUser }
+
   let loop: TransferLoop
 
   /// The threads that make connections for tunnels.

@@ -43,6 +43,8 @@ package struct AuthenticatingTransport: HTTPTransport {
     return text.hasPrefix(scheme) ? String(text.dropFirst(scheme.count)) : nil
   }
 
+  package var isForOneUser: Bool { transport.isForOneUser }
+
   package func send(
     _ request: HTTPRequest, body: RequestBody?, options: TransportOptions,
     onInterim: @escaping @Sendable (HTTPResponseHead) -> Void

@@ -38,6 +38,8 @@ package struct LoginTransport: HTTPTransport {
     self.authenticator = authenticator
   }
 
+  package var isForOneUser: Bool { transport.isForOneUser }
+
   package func send(
     _ request: HTTPRequest, body: RequestBody?, options: TransportOptions,
     onInterim: @escaping @Sendable (HTTPResponseHead) -> Void

@@ -7,6 +7,10 @@ public import HTTPSemantics
 /// coding, follows no redirect, and repeats a request only if the server has closed an idle
 /// connection. Many tasks may use it at the same time.
 public protocol HTTPTransport: Sendable {
+  /// Whether servers know by the transport who asks, for example by cookies or a client certificate.
+  /// The rules of HTTP do not see that, so its responses are not shared between machines.
+  var isForOneUser: Bool { get }
+
   /// Sends a request, and waits for the head of the final response.
   ///
   /// `Content-Length` and `Transfer-Encoding` of the request are replaced by the values that are
@@ -27,6 +31,9 @@ public protocol HTTPTransport: Sendable {
 }
 
 extension HTTPTransport {
+  /// False.
+  public var isForOneUser: Bool { false }
+
   /// Sends a request without a body and skips interim answers; see
   /// ``send(_:body:options:onInterim:)``.
   public func send(

@@ -92,6 +92,9 @@ public struct NetworkSetup: Sendable, Hashable {
     self.keepsCookies = keepsCookies
   }
 
+  /// Whether servers know by the set-up who asks.
+  package var isForOneUser: Bool { keepsCookies || clientCertificate != nil }
+
   /// The reason why no transport can be made with this set-up, or `nil`. A pin for an invalid host name
   /// would never be checked. With a proxy of another scheme no server could be reached, and stored
   /// responses would be used for ever.

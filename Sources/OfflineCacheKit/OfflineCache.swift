@@ -114,10 +114,7 @@ public final class OfflineCache: Sendable {
     clientOptions.hotBytes = max(0, options.memoryCapacity)
     clientOptions.memoryOnlyBytes = options.memoryOnlyCapacity
     clientOptions.substitutes = options.substitutes
-    // Cookies and the certificate of the network are below the rules, which could not see whose answer
-    // it is.
-    let isAnonymous = !options.network.keepsCookies && options.network.clientCertificate == nil
-    clientOptions.remote = isAnonymous ? options.remote : nil
+    clientOptions.remote = options.remote
     clientOptions.fingerprintKey = options.fingerprintKey
     clientOptions.transport.allowsInsecureRedirects = options.allowsInsecureRedirects
     client = CachingClient(

@@ -37,8 +37,8 @@ public struct OfflineCacheOptions: Sendable {
   public var substitutes: Substitutes?
 
   /// The servers on which many machines share responses, asked between the store and the network;
-  /// `nil` for none. Not used if ``network`` keeps cookies or has a client certificate: an answer may
-  /// then be meant for one user.
+  /// `nil` for none. Not used if the transport is for one user, for example because ``network`` keeps
+  /// cookies or has a client certificate.
   public var remote: RemoteCache?
 
   /// The rules of HTTP: the lifetime of responses that do not state one, targeted fields. The role

@@ -32,6 +32,9 @@ public final class URLSessionTransport: HTTPTransport {
   /// The set-up that the transport was created with.
   public let setup: NetworkSetup
 
+  /// Whether the set-up has cookies or a client certificate.
+  public var isForOneUser: Bool { setup.isForOneUser }
+
   /// Whether requests are sent as download tasks.
   private let downloads: Bool
   private let delegate: SessionDelegate

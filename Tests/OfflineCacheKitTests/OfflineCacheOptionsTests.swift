@@ -43,9 +43,9 @@ import Testing
     case none, cookies, certificate
   }
 
-  @Test(arguments: Identity.allCases)
+  @Test(arguments: Identity.allCases, [false, true])
   func `a tier gets nothing of a network that servers know by cookies or a certificate`(
-    _ identity: Identity
+    _ identity: Identity, hasOwnTransport: Bool
   ) async throws {
     let folder = TemporaryFolder()
     let origin = try LoopbackOrigin { _ in fresh("hello") }
@@ -57,11 +57,17 @@ import Testing
         secret: Array("0123456789abcdef".utf8)),
       transport: try CurlTransport(NetworkSetup()))
     options.remote = remote
-    options.network.keepsCookies = identity == .cookies
+    var network = NetworkSetup(keepsCookies: identity == .cookies)
     if identity == .certificate {
-      options.network.clientCertificate = ClientCertificate(certificateFile: "/none.pem")
+      network.clientCertificate = ClientCertificate(certificateFile: "/none.pem")
     }
-    let cache = try OfflineCache(capacity: 16 << 20, directory: folder.url, options: options)
+    if !hasOwnTransport { options.network = network }
+    let cache =
+      hasOwnTransport
+      ? try OfflineCache(
+        capacity: 16 << 20, directory: folder.url, options: options,
+        transport: try CurlTransport(network))
+      : try OfflineCache(capacity: 16 << 20, directory: folder.url, options: options)
     let (data, _) = try await cache.data(for: URLRequest(url: origin.url("/a")))
     #expect(data == Data("hello".utf8))
     cache.store.close()
