@@ -25,6 +25,9 @@ struct Breaker: Sendable {
   private var openUntil: Int64 = 0
   /// The end of the time after which a probe without a result is forgotten.
   private var probeUntil: Int64 = 0
+  /// A number that changes when it opens and with each probe. The results of requests of an earlier
+  /// round do not count: they say nothing about the server as it is now.
+  private var round: UInt64 = 0
 
   /// Returns whether a request may be sent, without any change.
   func mayAdmit(at now: Int64) -> Bool {
@@ -35,18 +38,21 @@ struct Breaker: Sendable {
     }
   }
 
-  /// Returns whether a request may be sent. If it may, its result must be recorded.
-  mutating func admit(at now: Int64) -> Bool {
-    guard mayAdmit(at: now) else { return false }
+  /// Returns the round of a request that may be sent, whose result must be recorded; `nil` if none
+  /// may.
+  mutating func admit(at now: Int64) -> UInt64? {
+    guard mayAdmit(at: now) else { return nil }
     if state != .closed {
       state = .probing
       probeUntil = now + Self.longest
+      round += 1
     }
-    return true
+    return round
   }
 
   /// Records the result of a request that was admitted.
-  mutating func record(isFailure: Bool, at now: Int64) {
+  mutating func record(isFailure: Bool, of admitted: UInt64, at now: Int64) {
+    guard admitted == round else { return }
     switch state {
     case .probing:
       if isFailure { open(at: now) } else { state = .closed }
@@ -59,20 +65,20 @@ struct Breaker: Sendable {
       } else if results.count == Self.window, !results.contains(true) {
         wait = Self.shortest
       }
-    // A request that was sent before the breaker was opened.
     case .open: break
     }
   }
 
   /// Records that an admitted request ended without a result: it was cancelled.
-  mutating func forget(at now: Int64) {
-    guard state == .probing else { return }
+  mutating func forget(_ admitted: UInt64, at now: Int64) {
+    guard admitted == round, state == .probing else { return }
     state = .open
     openUntil = now
   }
 
   private mutating func open(at now: Int64) {
     state = .open
+    round += 1
     openUntil = now + wait
     wait = min(2 * wait, Self.longest)
     inRow = 0

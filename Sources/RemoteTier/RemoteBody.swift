@@ -16,13 +16,13 @@ package final class RemoteBody: Sendable {
   private let response: SharedResponse
   private let key: ByteString
   /// `nil` for a body that was in the document.
-  private let transfer: (server: TierServer, body: any TransportBody)?
+  private let transfer: (admission: TierServer.Admission, body: any TransportBody)?
   private let state = Mutex(State())
   private let onEnd: @Sendable (RemoteReason?, UInt64) -> Void
 
   init(
     _ response: SharedResponse, of key: ByteString,
-    from transfer: (server: TierServer, body: any TransportBody)?,
+    from transfer: (admission: TierServer.Admission, body: any TransportBody)?,
     onEnd: @escaping @Sendable (RemoteReason?, UInt64) -> Void
   ) {
     self.response = response
@@ -73,7 +73,7 @@ package final class RemoteBody: Sendable {
   }
 
   private func failure(_ reason: RemoteReason) -> RemoteReason {
-    if reason == .wrongBytes, let transfer { transfer.server.reportWrongBytes(of: key) }
+    if reason == .wrongBytes, let transfer { transfer.admission.server.reportWrongBytes(of: key) }
     end(reason)
     return reason
   }
@@ -86,7 +86,7 @@ package final class RemoteBody: Sendable {
     }
     guard let count else { return }
     if reason != nil { transfer?.body.cancel() }
-    transfer?.server.finish(.reading, reason)
+    transfer?.admission.finish(reason)
     onEnd(reason, count)
   }
 }

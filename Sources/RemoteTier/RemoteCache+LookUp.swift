@@ -47,20 +47,22 @@ extension RemoteCache {
   ) async throws(RemoteReason) -> RemoteFinding {
     let (name, server) = try server(of: key)
     try await purges.refresh(within: Self.purgeAge)
-    switch try await server.document(name, isResult: false) {
+    let (fetched, admission) = try await server.unrecorded(name)
+    switch fetched {
     case .bytes(let bytes, _):
       let response: SharedResponse
       do throws(RemoteReason) {
         response = try self.response(in: bytes, of: key, name, choose)
       } catch {
-        server.record(.reading, nil)
+        admission.record(nil)
         throw error
       }
       // The result of a look-up is its body: otherwise a server that has documents, and hangs in
       // each body, would fail every second time only.
-      if response.inlineBody != nil { server.record(.reading, nil) }
+      if response.inlineBody != nil { admission.record(nil) }
       return try await finding(response, of: key, name, server)
     case .absent, .unchanged:
+      admission.record(nil)
       absent.note(name, at: clock.monotonic())
       throw .absent
     }
@@ -123,28 +125,28 @@ extension RemoteCache {
 
   private func open(
     _ response: SharedResponse, _ key: ByteString, _ name: ObjectName, _ server: TierServer
-  ) async throws(RemoteReason) -> (TierServer, any TransportBody) {
-    let answer = try await server.send(
+  ) async throws(RemoteReason) -> (TierServer.Admission, any TransportBody) {
+    let (answer, admission) = try await server.send(
       .reading, "GET", ObjectName.body(response.bodyDigest).path, bytes: response.length)
     switch answer.head.status {
     case 200:
       // A wrong length is known before the body.
       guard answer.head.fields.contentLength.map({ $0 == response.length }) ?? true else {
         answer.body.cancel()
-        server.finish(.reading, .wrongBytes)
+        admission.finish(.wrongBytes)
         server.reportWrongBytes(of: key)
         noteDamaged(response.bodyDigest)
         throw .wrongBytes
       }
-      return (server, answer.body)
+      return (admission, answer.body)
     case 404, 410:
       await answer.body.end(within: 16 << 10)
-      server.finish(.reading, nil)
+      admission.finish(nil)
       absent.note(name, at: clock.monotonic())
       throw .bodyGone
     default:
       await answer.body.end(within: 16 << 10)
-      server.finish(.reading, .serverError)
+      admission.finish(.serverError)
       throw .serverError
     }
   }

@@ -249,14 +249,14 @@ extension RemoteCheck {
       }
       written.append(name)
       let middle = monotonicNanoseconds()
-      let response = try await server.send(
+      let (response, admission) = try await server.send(
         .reading, "GET", name.path, bytes: UInt64(bytes.count))
       let body = RemoteBody(
         SharedResponse(
           SharedForm(
             status: 200, fields: [], requested: .distantPast, received: .distantPast),
           bodyDigest: digest, length: UInt64(bytes.count)), of: "check",
-        from: (server, response.body)
+        from: (admission, response.body)
       ) { _, _ in }
       while try await body.next() != nil {}
       let end = monotonicNanoseconds()

@@ -16,36 +16,40 @@ extension TierServer {
     case absent
   }
 
-  /// Gets a document.
+  /// Gets a document, and records the result.
   ///
   /// - Parameters:
   ///   - name: Its name.
   ///   - use: The use, for which the result is recorded.
   ///   - tag: The entity tag of the one that is known.
-  ///   - isResult: Whether a document is a result; if not, the caller records one.
+  ///   - admission: The admission of a request that was let through already.
   func document(
-    _ name: ObjectName, use: Use = .reading, unless tag: String? = nil, isResult: Bool = true
+    _ name: ObjectName, use: Use = .reading, unless tag: String? = nil,
+    as admission: Admission? = nil
   ) async throws(RemoteReason) -> Fetched {
+    let (fetched, admission) = try await unrecorded(name, use: use, unless: tag, as: admission)
+    admission.record(nil)
+    return fetched
+  }
+
+  /// Gets a document; the caller must record the result with the admission. A failure is recorded.
+  func unrecorded(
+    _ name: ObjectName, use: Use = .reading, unless tag: String? = nil,
+    as admission: Admission? = nil
+  ) async throws(RemoteReason) -> (Fetched, Admission) {
     // A cache in front of the server must not hide a purge.
     var fields = [
       HTTPField("Accept", "application/json"), HTTPField("Cache-Control", "no-cache"),
     ]
     if let tag { fields.append(HTTPField("If-None-Match", tag)) }
-    return try await document(
-      try await send(use, "GET", name.path, fields: fields), use, hasTag: tag != nil,
-      isResult: isResult)
-  }
-
-  /// Reads the answer to a request for a document, and records its result.
-  func document(
-    _ response: TransportResponse, _ use: Use, hasTag: Bool, isResult: Bool = true
-  ) async throws(RemoteReason) -> Fetched {
+    let (response, admission) = try await send(
+      use, "GET", name.path, fields: fields, as: admission)
     do throws(RemoteReason) {
-      let fetched = try await read(response, hasTag: hasTag)
-      if case .bytes = fetched, !isResult { end(use) } else { finish(use, nil) }
-      return fetched
+      let fetched = try await read(response, hasTag: tag != nil)
+      admission.end()
+      return (fetched, admission)
     } catch {
-      finish(use, error)
+      admission.finish(error)
       throw error
     }
   }
@@ -102,9 +106,9 @@ extension TierServer {
   func presence(
     of name: ObjectName, length: UInt64
   ) async throws(RemoteReason) -> Presence {
-    let response = try await send(.writing, "HEAD", name.path)
+    let (response, admission) = try await send(.writing, "HEAD", name.path)
     await response.body.end(within: 0)
-    finish(.writing, nil)
+    admission.finish(nil)
     guard response.head.status == 200 else { return .absent }
     return response.head.fields.contentLength ?? length == length ? .whole : .otherLength
   }
@@ -121,12 +125,12 @@ extension TierServer {
   ) async throws(RemoteReason) -> Int {
     let kind = name.kind == .document ? "application/json" : "application/octet-stream"
     let fields = [HTTPField("Content-Type", kind)] + (condition.map { [$0] } ?? [])
-    let response = try await send(
+    let (response, admission) = try await send(
       .writing, "PUT", name.path, fields: fields, body: body, bodyDigest: digest, bytes: length)
     await response.body.end(within: 16 << 10)
     let status = response.head.status
     let isUsual = Self.stored.contains(status) || status == 409 || status == 412
-    finish(.writing, isUsual ? nil : .serverError)
+    admission.finish(isUsual ? nil : .serverError)
     return status
   }
 
@@ -143,17 +147,16 @@ extension TierServer {
   func makeFolders() async throws(RemoteReason) {
     if case .s3 = server.access { return }
     for path in ["", "\(ObjectName.Kind.body.rawValue)/", "\(ObjectName.Kind.document.rawValue)/"] {
-      let response = try await send(.writing, "MKCOL", path)
+      let (response, admission) = try await send(.writing, "MKCOL", path)
       await response.body.end(within: 16 << 10)
-      finish(.writing, nil)
+      admission.finish(nil)
     }
   }
 
   /// Removes an object, for ``RemoteCheck``; servers may not allow it. It is tried even if the server
   /// has refused or failed uploads.
   func remove(_ name: ObjectName) async throws(RemoteReason) {
-    let response = try await send(.writing, "DELETE", name.path, isAdmitted: true)
+    let (response, _) = try await send(.writing, "DELETE", name.path, as: uncounted)
     await response.body.end(within: 16 << 10)
-    finish(.writing, nil)
   }
 }

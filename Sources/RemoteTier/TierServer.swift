@@ -11,6 +11,28 @@ final class TierServer: Sendable {
     case reading, writing
   }
 
+  /// A request that a breaker has let through. Its result must be recorded.
+  struct Admission: Sendable {
+    let server: TierServer
+    let use: Use
+    /// The round of the breaker; `nil` if the result does not count.
+    fileprivate let round: UInt64?
+
+    /// Ends the request, and records its result: `nil` for a success.
+    func finish(_ reason: RemoteReason?) {
+      end()
+      record(reason)
+    }
+
+    /// Ends the request, which has no result yet.
+    func end() {
+      if use == .reading { server.health.withLock { $0.running -= 1 } }
+    }
+
+    /// Records the result of the request.
+    func record(_ reason: RemoteReason?) { server.record(reason, of: self) }
+  }
+
   private struct Health {
     var reading = Breaker()
     var writing = Breaker()
@@ -51,67 +73,57 @@ final class TierServer: Sendable {
   /// background, because a look-up must not wait for a server that has failed.
   func refusal(of use: Use) -> RemoteReason? {
     let now = clock.monotonic()
-    let (reason, isProbe) = health.withLock { health -> (RemoteReason?, Bool) in
-      if health.isReadingOff || use == .writing && health.isWritingOff { return (.off, false) }
-      if use == .writing { return (health.writing.mayAdmit(at: now) ? nil : .open, false) }
-      if health.reading.state == .closed { return (nil, false) }
-      let isProbe = health.reading.admit(at: now)
-      if isProbe { health.running += 1 }
-      return (.open, isProbe)
+    let (reason, probe) = health.withLock { health -> (RemoteReason?, UInt64?) in
+      if health.isReadingOff || use == .writing && health.isWritingOff { return (.off, nil) }
+      if use == .writing { return (health.writing.mayAdmit(at: now) ? nil : .open, nil) }
+      if health.reading.state == .closed { return (nil, nil) }
+      let probe = health.reading.admit(at: now)
+      if probe != nil { health.running += 1 }
+      return (.open, probe)
     }
-    if isProbe { Task { [self] in await probe() } }
+    if let probe {
+      let admission = Admission(server: self, use: .reading, round: probe)
+      Task { [self] in _ = try? await document(probed, as: admission) }
+    }
     return reason
   }
 
-  private func probe() async {
-    guard let response = try? await send(.reading, "GET", probed.path, isAdmitted: true) else {
-      return
-    }
-    _ = try? await document(response, .reading, hasTag: false)
-  }
-
-  /// Sends a request; the caller must call ``finish(_:_:)`` with the result of the whole answer.
+  /// Sends a request; the caller must call ``Admission/finish(_:)`` with the result of the whole
+  /// answer.
   ///
-  /// - Parameter isAdmitted: Whether the breaker has let the request through already.
+  /// - Parameter admission: The admission of a request that was let through already.
   /// - Throws: the reason why there is no answer. The result is recorded then.
   func send(
     _ use: Use, _ method: String, _ path: String, fields: [HTTPField] = [],
     body: RequestBody? = nil, bodyDigest: [UInt8]? = nil, bytes: UInt64 = 0,
-    isAdmitted: Bool = false
-  ) async throws(RemoteReason) -> TransportResponse {
-    if !isAdmitted { try admit(use, path) }
+    as admission: Admission? = nil
+  ) async throws(RemoteReason) -> (TransportResponse, Admission) {
+    let admission = if let admission { admission } else { try admit(use, path) }
     do throws(RemoteReason) {
       let response = try await exchange(
         use, method, path, fields: fields, body: body, bodyDigest: bodyDigest, bytes: bytes)
       try await judge(response, use, method)
-      return response
+      return (response, admission)
     } catch {
-      finish(use, error)
+      admission.finish(error)
       throw error
     }
   }
 
-  /// Ends a request, and records its result: `nil` for a success.
-  func finish(_ use: Use, _ reason: RemoteReason?) {
-    end(use)
-    record(use, reason)
-  }
+  /// An upload that is sent whatever the breaker says, and whose result does not count.
+  var uncounted: Admission { Admission(server: self, use: .writing, round: nil) }
 
-  /// Ends a request that is not a result yet.
-  func end(_ use: Use) {
-    if use == .reading { health.withLock { $0.running -= 1 } }
-  }
-
-  func record(_ use: Use, _ reason: RemoteReason?) {
+  private func record(_ reason: RemoteReason?, of admission: Admission) {
+    guard let round = admission.round else { return }
     let now = clock.monotonic()
     health.withLock { health in
-      var breaker = use == .reading ? health.reading : health.writing
+      var breaker = admission.use == .reading ? health.reading : health.writing
       if reason == .cancelled {
-        breaker.forget(at: now)
+        breaker.forget(round, at: now)
       } else {
-        breaker.record(isFailure: reason?.isServerFault ?? false, at: now)
+        breaker.record(isFailure: reason?.isServerFault ?? false, of: round, at: now)
       }
-      if use == .reading { health.reading = breaker } else { health.writing = breaker }
+      if admission.use == .reading { health.reading = breaker } else { health.writing = breaker }
     }
   }
 
@@ -123,18 +135,19 @@ final class TierServer: Sendable {
     }
   }
 
-  private func admit(_ use: Use, _ path: String) throws(RemoteReason) {
+  private func admit(_ use: Use, _ path: String) throws(RemoteReason) -> Admission {
     if let refusal = refusal(of: use) { throw refusal }
     let now = clock.monotonic()
-    let reason = health.withLock { health -> RemoteReason? in
-      guard use == .reading else { return health.writing.admit(at: now) ? nil : .open }
+    let round = try health.withLock { health throws(RemoteReason) -> UInt64? in
+      guard use == .reading else { return health.writing.admit(at: now) }
       // Many long bodies must not keep purges from being read.
-      if path != probed.path, health.running >= maximumLookUps { return .busy }
-      guard health.reading.admit(at: now) else { return .open }
+      if path != probed.path, health.running >= maximumLookUps { throw .busy }
+      guard let round = health.reading.admit(at: now) else { return nil }
       health.running += 1
-      return nil
+      return round
     }
-    if let reason { throw reason }
+    guard let round else { throw .open }
+    return Admission(server: self, use: use, round: round)
   }
 
   private func exchange(

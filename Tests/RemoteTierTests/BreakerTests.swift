@@ -3,13 +3,22 @@ import Testing
 
 @testable import RemoteTier
 
-/// A breaker that `#expect` may change.
+/// A breaker that `#expect` may change. Results are those of the last request that was admitted.
 private final class Switch {
   private var breaker = Breaker()
+  private(set) var round: UInt64 = 0
   var state: Breaker.State { breaker.state }
-  func admit(at now: Int64) -> Bool { breaker.admit(at: now) }
-  func record(isFailure: Bool, at now: Int64) { breaker.record(isFailure: isFailure, at: now) }
-  func forget(at now: Int64) { breaker.forget(at: now) }
+  func admit(at now: Int64) -> Bool {
+    guard let round = breaker.admit(at: now) else { return false }
+    self.round = round
+    return true
+  }
+  func record(isFailure: Bool, of round: UInt64? = nil, at now: Int64) {
+    breaker.record(isFailure: isFailure, of: round ?? self.round, at: now)
+  }
+  func forget(_ round: UInt64? = nil, at now: Int64) {
+    breaker.forget(round ?? self.round, at: now)
+  }
 }
 
 struct BreakerTests {
@@ -72,6 +81,24 @@ struct BreakerTests {
     #expect(breaker.admit(at: Self.second))
     #expect(!breaker.admit(at: 2 * Self.second))
     #expect(breaker.admit(at: Self.second + Breaker.longest))
+  }
+
+  @Test("while a probe runs, requests that were sent before it change nothing")
+  func lateResults() {
+    for (isLateFailure, isProbeFailure) in [(true, false), (false, true), (true, true)] {
+      let breaker = Switch()
+      #expect(breaker.admit(at: 0))
+      let early = breaker.round
+      for _ in 0..<3 { breaker.record(isFailure: true, at: 0) }
+      #expect(breaker.admit(at: Self.second))
+      breaker.record(isFailure: isLateFailure, of: early, at: Self.second)
+      breaker.forget(early, at: Self.second)
+      #expect(breaker.state == .probing)
+      breaker.record(isFailure: isProbeFailure, at: Self.second)
+      #expect(breaker.state == (isProbeFailure ? .open : .closed))
+      breaker.record(isFailure: true, of: early, at: Self.second)
+      #expect(breaker.state == (isProbeFailure ? .open : .closed))
+    }
   }
 
   @Test("random results never let it wait more than 60 s", arguments: 0..<20)

@@ -42,8 +42,8 @@ struct RemoteBodyTests {
     _ response: SharedResponse, _ scripted: ScriptedBody
   ) async throws -> RemoteBody {
     let server = try Machine.server(ScriptedTransport(.init()), notices: notices)
-    _ = try await server.send(.reading, "GET", "x")
-    return RemoteBody(response, of: "k", from: (server, scripted)) { [ends] in ends.add($0, $1) }
+    let (_, admission) = try await server.send(.reading, "GET", "x")
+    return RemoteBody(response, of: "k", from: (admission, scripted)) { [ends] in ends.add($0, $1) }
   }
 
   private func read(_ body: RemoteBody) async -> Result<[UInt8], RemoteReason> {
@@ -142,9 +142,9 @@ struct RemoteBodyTests {
   @Test func `the end of a body ends its look-up`() async throws {
     let server = try Machine.server(ScriptedTransport(.init())) { $0.maximumLookUps = 1 }
     for wasCancelled in [false, true] {
-      _ = try await server.send(.reading, "GET", "x")
+      let (_, admission) = try await server.send(.reading, "GET", "x")
       await #expect(throws: RemoteReason.busy) { try await server.send(.reading, "GET", "y") }
-      let body = RemoteBody(response([1]), of: "k", from: (server, scripted([[1]]))) { _, _ in }
+      let body = RemoteBody(response([1]), of: "k", from: (admission, scripted([[1]]))) { _, _ in }
       if wasCancelled { body.cancel() } else { #expect(await read(body) == .success([1])) }
       body.cancel()
     }

@@ -12,8 +12,7 @@ struct TierServerTests {
     _ server: TierServer, _ use: TierServer.Use, _ method: String
   ) async -> RemoteReason? {
     do throws(RemoteReason) {
-      _ = try await server.send(use, method, "ac/x")
-      server.finish(use, nil)
+      try await server.send(use, method, "ac/x").1.finish(nil)
       return nil
     } catch { return error }
   }
@@ -85,13 +84,14 @@ struct TierServerTests {
 
   @Test func `as many look-ups as are allowed run at once, and purges beside them`() async throws {
     let server = try Machine.server(ScriptedTransport(.init())) { $0.maximumLookUps = 2 }
-    for _ in 0..<2 { _ = try await server.send(.reading, "GET", "ac/x") }
+    var running: [TierServer.Admission] = []
+    for _ in 0..<2 { running.append(try await server.send(.reading, "GET", "ac/x").1) }
     #expect(await reason(server, .reading, "GET") == .busy)
     #expect(server.refusal(of: .reading) == nil, "it would be asked")
     let list = ObjectName.purgeList(of: "default").path
-    _ = try await server.send(.reading, "GET", list)
+    running.append(try await server.send(.reading, "GET", list).1)
     #expect(await reason(server, .writing, "PUT") == nil)
-    for _ in 0..<3 { server.finish(.reading, nil) }
+    for admission in running { admission.finish(nil) }
     for _ in 0..<2 { _ = try await server.send(.reading, "GET", "ac/x") }
     #expect(await reason(server, .reading, "GET") == .busy)
   }
