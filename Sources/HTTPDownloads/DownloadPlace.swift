@@ -137,88 +137,100 @@ final class DownloadPlace: @unchecked Sendable {
 // Records.
 extension DownloadPlace {
   /// Reads a record; returns `nil` if there is none, it is damaged, or others may have written it.
-  func record(_ kind: Kind) -> DownloadRecord? {
-    Self.record(recordName(kind), in: openFolder.descriptor, files)
+  ///
+  /// - Throws: `SystemError` if it is not known whether there is one: no descriptor is free, for example.
+  func record(_ kind: Kind) throws(SystemError) -> DownloadRecord? {
+    try Self.record(recordName(kind), in: openFolder.descriptor, files)
   }
 
   static func record(
     _ name: PathName, in folder: borrowing Descriptor, _ files: any FileSystem
-  ) -> DownloadRecord? {
+  ) throws(SystemError) -> DownloadRecord? {
     var status: FileStatus?
-    guard
-      let bytes = try? files.readFile(
-        name, in: folder, limit: DownloadRecord.maximumBytes, &status),
-      status?.isPrivateFile == true
-    else { return nil }
-    return DownloadRecord(decoding: bytes)
+    let bytes: [UInt8]
+    do throws(SystemError) {
+      bytes = try files.readFile(name, in: folder, limit: DownloadRecord.maximumBytes, &status)
+    } catch {
+      if error.isOfNoOwnFile { return nil }
+      throw error
+    }
+    return status?.isPrivateFile == true ? DownloadRecord(decoding: bytes) : nil
   }
 
   /// Returns the record of the target, if the target is there and unchanged.
-  func finishedRecord() -> DownloadRecord? {
-    guard let record = record(.finished), let status = ownStatus(target),
+  func finishedRecord() throws(SystemError) -> DownloadRecord? {
+    guard let record = try record(.finished), let status = ownStatus(target),
       status.length == record.length, status.modified == record.modified
     else { return nil }
     return record
   }
 
   /// Returns the time of the last change of the target, if it is a download of a URL and unchanged,
-  /// or
-  /// `nil`. The length is not compared, as it may be short after a loss of power.
-  func ownTime(of url: String) -> Int64? {
-    guard let time = ownStatus(target)?.modified, let record = record(.finished), record.url == url,
-      time == record.modified || time == record.replaced
+  /// or `nil`. The length is not compared, as it may be short after a loss of power.
+  func ownTime(of url: String) throws(SystemError) -> Int64? {
+    guard let time = ownStatus(target)?.modified, let record = try record(.finished),
+      record.url == url, time == record.modified || time == record.replaced
     else { return nil }
     return time
   }
 
   /// Returns the time of the last change of the target, if it is not a download of a URL or was
   /// changed; returns `nil` also if there is no target.
-  func anothersTime(than url: String) -> Int64? {
-    ownTime(of: url) == nil ? status(target)?.modified : nil
+  func anothersTime(than url: String) throws(SystemError) -> Int64? {
+    try ownTime(of: url) == nil ? status(target)?.modified : nil
   }
 
   /// Returns the record of a complete and verified file that still has the name of the part,
   /// because the process was killed before the rename.
   ///
   /// - Parameter url: The URL that it must be a download of; `nil` for any.
-  func recordOfWholePart(of url: String? = nil) -> DownloadRecord? {
-    guard let record = record(.finished), url == nil || record.url == url,
+  func recordOfWholePart(of url: String? = nil) throws(SystemError) -> DownloadRecord? {
+    guard let record = try record(.finished), url == nil || record.url == url,
       let status = ownStatus(part),
       status.length == record.length, status.modified == record.modified
     else { return nil }
     return record
   }
 
-  func begun(for url: String) -> DownloadRecord? {
-    record(.unfinished).flatMap { $0.url == url ? $0 : nil }
+  func begun(for url: String) throws(SystemError) -> DownloadRecord? {
+    try record(.unfinished).flatMap { $0.url == url ? $0 : nil }
   }
 
   /// Returns the expiry of the last call for a URL, finished or not.
-  func statedExpiry(for url: String) -> DownloadExpiry? {
-    if let expiry = begun(for: url)?.expiry { return expiry }
-    return record(.finished).flatMap { $0.url == url ? $0.expiry : nil }
+  func statedExpiry(for url: String) throws(SystemError) -> DownloadExpiry? {
+    if let expiry = try begun(for: url)?.expiry { return expiry }
+    return try record(.finished).flatMap { $0.url == url ? $0.expiry : nil }
   }
 
   /// Returns the record of the target as ``finishedRecord()`` does, if it is wanted and the target
   /// has a digest. For the digest, the whole target is read.
   func finishedRecord(
     with digest: StatedDigest?, where isWanted: (DownloadRecord) -> Bool = { _ in true }
-  ) -> DownloadRecord? {
-    guard let record = finishedRecord(), isWanted(record) else { return nil }
+  ) throws(SystemError) -> DownloadRecord? {
+    guard let record = try finishedRecord(), isWanted(record) else { return nil }
     guard let digest else { return record }
-    guard let file = try? files.open(target, in: openFolder.descriptor, [.read]) else { return nil }
-    let made = MessageDigest(digest.algorithm)
-    var offset: Int64 = 0
-    while true {
-      guard let bytes = try? files.readBytes(file, count: PartContent.blockBytes, at: offset) else {
-        return nil
-      }
-      if bytes.isEmpty { break }
-      made.update(bytes)
-      offset += Int64(bytes.count)
-    }
     // The target may have changed while it was read.
-    return made.finish() == digest.bytes && finishedRecord() == record ? record : nil
+    guard try has(target, digest), try finishedRecord() == record else { return nil }
+    return record
+  }
+
+  /// Reads a whole file, and returns whether it has a digest; true if none is stated.
+  func has(_ name: PathName, _ digest: StatedDigest?) throws(SystemError) -> Bool {
+    guard let digest else { return true }
+    do throws(SystemError) {
+      let file = try files.open(name, in: openFolder.descriptor, [.read])
+      let made = MessageDigest(digest.algorithm)
+      var offset: Int64 = 0
+      while true {
+        let bytes = try files.readBytes(file, count: PartContent.blockBytes, at: offset)
+        if bytes.isEmpty { return made.finish() == digest.bytes }
+        made.update(bytes)
+        offset += Int64(bytes.count)
+      }
+    } catch {
+      if error.isOfNoOwnFile { return false }
+      throw error
+    }
   }
 
   /// Begins the time of a sliding expiry anew, and returns the record. The record stays as it is if
@@ -226,8 +238,8 @@ extension DownloadPlace {
   func prolonged(_ record: DownloadRecord, from now: Timestamp) -> DownloadRecord {
     guard let expiry = record.expiry, expiry.isSliding else { return record }
     let prolonged = try? PartFile.withLock(self) { part throws(SystemError) in
-      defer { part.removeIfUnused() }
-      guard var current = finishedRecord(), current == record else { return record }
+      defer { try? part.removeIfUnused() }
+      guard var current = try finishedRecord(), current == record else { return record }
       current.expire(expiry, from: now)
       try save(current, .finished)
       return current
@@ -249,6 +261,13 @@ extension DownloadPlace {
   }
 
   func recordName(_ kind: Kind) -> PathName { Self.appending(kind.suffix, to: stem) }
+}
+
+extension SystemError {
+  /// Whether a file that could not be read is not there, or none that this program has written.
+  fileprivate var isOfNoOwnFile: Bool {
+    self == .notFound || isWrongKind || self == .tooLarge || isPermission
+  }
 }
 
 extension DownloadRequest {

@@ -47,9 +47,9 @@ extension DownloadRun {
     }
     let whole = record.flatMap { $0.length == part.length ? $0 : nil }
     let resumption = whole == nil ? record.flatMap { continuing($0, part) } : nil
-    var finished = whole
-    if resumption == nil, whole == nil { finished = await finishedRecord(place) }
     do throws(DownloadError.Cause) {
+      var finished = whole
+      if resumption == nil, whole == nil { finished = try await finishedRecord(place) }
       var answer = try await send(request(resumption, finished))
       if answer.head.status == 304, let known = finished, !known.isMet(by: answer) {
         // A redirect leads elsewhere now, where the tag or the time means something else.
@@ -74,11 +74,13 @@ extension DownloadRun {
   }
 
   /// Returns the record of the existing file, for the server to confirm.
-  private func finishedRecord(_ place: DownloadPlace) async -> DownloadRecord? {
+  private func finishedRecord(
+    _ place: DownloadPlace
+  ) async throws(DownloadError.Cause) -> DownloadRecord? {
     guard asked.reuse != .never else { return nil }
     let (asked, downloader) = (asked, downloader)
-    return await downloader.pool.call {
-      place.finishedRecord(with: asked.digest) { downloader.mayServe(asked, $0) }
+    return try await blocking { () throws(SystemError) in
+      try place.finishedRecord(with: asked.digest) { downloader.mayServe(asked, $0) }
     }
   }
 
@@ -185,10 +187,11 @@ extension DownloadRun {
     record = try await blocking { () throws(SystemError) in
       var record = new
       // The expiry of the file that is replaced is kept.
-      record.expiry = asked.expiry ?? place.statedExpiry(for: record.url)
+      let stated = try place.statedExpiry(for: record.url)
+      record.expiry = asked.expiry ?? stated
       record.mayReplace =
         asked.replacesOthers
-        ? place.anothersTime(than: record.url) : place.begun(for: record.url)?.mayReplace
+        ? try place.anothersTime(than: record.url) : try place.begun(for: record.url)?.mayReplace
       // In this order, so that a record is never combined with bytes of another answer.
       try part.restart(for: record, Self.stated(asked, record)?.algorithm)
       var saved = record

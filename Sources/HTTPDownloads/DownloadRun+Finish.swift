@@ -20,7 +20,7 @@ extension DownloadRun {
       guard let status = try part.status() else { return nil }
       var record = record
       (record.ended, record.length, record.modified) = (now, status.length, status.modified)
-      (record.replaced, record.mayReplace) = (place.ownTime(of: record.url), nil)
+      (record.replaced, record.mayReplace) = (try place.ownTime(of: record.url), nil)
       record.expire(asked.expiry ?? record.expiry, from: given.map { min($0, now) } ?? now)
       // The record first: it only counts for the file that is about to take the name.
       try place.save(record, .finished)
@@ -43,7 +43,7 @@ extension DownloadRun {
     let (asked, downloader) = (asked, downloader)
     let (url, isDurable) = (asked.request.url.string, downloader.options.isDurable)
     let whole = try await perform { () throws(SystemError) -> DownloadRecord? in
-      guard let record = place.recordOfWholePart(of: url), downloader.isFor(asked, record)
+      guard let record = try place.recordOfWholePart(of: url), downloader.isFor(asked, record)
       else { return nil }
       if isDurable { try part.synchronize() }
       try part.moveIntoPlace()
@@ -79,7 +79,7 @@ extension DownloadRun {
     let now = downloader.now
     let (asked, downloader) = (asked, downloader)
     let record = try await perform { () throws(SystemError) -> DownloadRecord? in
-      guard let old = place.finishedRecord(), old.started == confirmed.started,
+      guard let old = try place.finishedRecord(), old.started == confirmed.started,
         old.modified == confirmed.modified
       else { return nil }
       var record = old
@@ -87,7 +87,7 @@ extension DownloadRun {
         of: asked, by: record.head, sentBy: user)
       record.expire(asked.expiry, from: now)
       if record != old { try place.save(record, .finished) }
-      part.remove(of: record.url)
+      try part.remove(of: record.url)
       return record
     }
     // Somebody has changed or replaced the file meanwhile.
@@ -107,7 +107,8 @@ extension DownloadRun {
     // its name, stays until there is another one.
     guard file.source != .file,
       try await perform({ () throws(SystemError) in
-        place.record(.unfinished) == nil && place.recordOfWholePart() == nil
+        guard try place.record(.unfinished) == nil else { return false }
+        return try place.recordOfWholePart() == nil
       })
     else { return nil }
     do throws(DownloadError) {
@@ -147,7 +148,7 @@ extension DownloadRun {
         return nil
       }
       record.file = part.place.targetName
-      (record.expiry, record.expires) = (part.place.statedExpiry(for: record.url), nil)
+      (record.expiry, record.expires) = (try part.place.statedExpiry(for: record.url), nil)
       return record
     }
   }

@@ -21,8 +21,9 @@ extension DownloadRun {
     let asked = asked
     // The expiry of this call counts from now on, even if no answer comes.
     let begun = try await perform { () throws(SystemError) -> DownloadRecord? in
-      guard var begun = place.begun(for: url) else { return nil }
-      let expiry = asked.expiry ?? place.statedExpiry(for: url)
+      guard var begun = try place.begun(for: url) else { return nil }
+      let stated = try place.statedExpiry(for: url)
+      let expiry = asked.expiry ?? stated
       if begun.expiry != expiry {
         begun.expiry = expiry
         try place.save(begun, .unfinished)
@@ -35,11 +36,12 @@ extension DownloadRun {
     } catch {
       let now = date
       // The bytes are kept for the next call, even if this one cannot use them; and so is the
-      // record of an earlier call, even if none of its bytes are left.
+      // record of an earlier call, even if none of its bytes are left. If it is not known whether there
+      // is one, nothing is removed.
       try? await perform { () throws(SystemError) in
-        guard let left = place.record(.unfinished) else {
+        guard let left = try place.record(.unfinished) else {
           // A complete one only lacks its name, whatever its URL.
-          if place.recordOfWholePart() == nil { part.remove() }
+          if try place.recordOfWholePart() == nil { part.remove() }
           return
         }
         // The interrupted download of another URL stays.

@@ -73,7 +73,7 @@ struct DownloadRun: Sendable {
     // Whoever had the lock before may have finished the download.
     if let good = try await goodFile(place) {
       try await perform { () throws(SystemError) in
-        if try part.isEmpty() { part.remove(of: good.record.url) }
+        if try part.isEmpty() { try part.remove(of: good.record.url) }
       }
       return good
     }
@@ -93,9 +93,10 @@ struct DownloadRun: Sendable {
     guard !asked.replacesOthers else { return }
     let url = asked.request.url.string
     let isAnother = try await perform { () throws(SystemError) in
-      guard let time = place.anothersTime(than: url), place.begun(for: url)?.mayReplace != time
+      guard let time = try place.anothersTime(than: url),
+        try place.begun(for: url)?.mayReplace != time
       else { return false }
-      part.removeIfUnused()
+      try part.removeIfUnused()
       return true
     }
     if isAnother { throw download.error(.fileExists) }
@@ -122,13 +123,7 @@ struct DownloadRun: Sendable {
   func fileNow() async throws(DownloadError) -> DownloadedFile? {
     let place = try await opened()
     defer { place.close() }
-    let (asked, downloader) = (asked, downloader)
-    let record = try await perform { () throws(SystemError) in
-      place.finishedRecord(with: asked.digest) { downloader.isFor(asked, $0) }
-    }
-    guard let record else { return nil }
-    return DownloadedFile(
-      path: asked.file, record: record, source: .file, receivedBytes: 0, resumedBytes: 0)
+    return try await existingFile(place)
   }
 
   /// Looks for the file, and prolongs a sliding expiry.
@@ -136,12 +131,14 @@ struct DownloadRun: Sendable {
     let place = try await opened()
     defer { place.close() }
     if let good = try await goodFile(place) { return .unexpired(good) }
-    let url = asked.request.url.string
+    let (asked, downloader) = (asked, downloader)
     return try await perform { () throws(SystemError) in
-      if let record = place.finishedRecord(), record.url == url, record.expires != nil {
+      if let record = try place.finishedRecord(), downloader.isFor(asked, record),
+        record.expires != nil
+      {
         return .expired
       }
-      return .unknown(place.statedExpiry(for: url))
+      return .unknown(try place.statedExpiry(for: asked.request.url.string))
     }
   }
 
@@ -185,17 +182,28 @@ struct DownloadRun: Sendable {
 
   /// Returns the existing file if it has not expired, and prolongs a sliding expiry.
   private func goodFile(_ place: DownloadPlace) async throws(DownloadError) -> DownloadedFile? {
-    guard asked.reuse == .unexpired else { return nil }
-    let now = downloader.now
+    asked.reuse == .unexpired ? try await existingFile(place, unexpiredAt: downloader.now) : nil
+  }
+
+  /// Returns the file if it is there and unchanged, and answers the request.
+  ///
+  /// - Parameter now: The time at which it must not have expired, and from which a sliding expiry
+  ///   begins anew; `nil` for a file of any age.
+  private func existingFile(
+    _ place: DownloadPlace, unexpiredAt now: Timestamp? = nil
+  ) async throws(DownloadError) -> DownloadedFile? {
     let (asked, downloader) = (asked, downloader)
     let record = try await perform { () throws(SystemError) -> DownloadRecord? in
-      let good = place.finishedRecord(with: asked.digest) {
-        $0.isGood(at: now, for: asked.expiry) && downloader.isFor(asked, $0)
+      let found = try place.finishedRecord(with: asked.digest) { record in
+        now.map { record.isGood(at: $0, for: asked.expiry) } ?? true
+          && downloader.isFor(asked, record)
       }
-      return good.map { place.prolonged($0, from: now) }
+      guard let found, let now else { return found }
+      return place.prolonged(found, from: now)
     }
-    guard let record else { return nil }
-    return DownloadedFile(
-      path: asked.file, record: record, source: .file, receivedBytes: 0, resumedBytes: 0)
+    return record.map {
+      DownloadedFile(
+        path: asked.file, record: $0, source: .file, receivedBytes: 0, resumedBytes: 0)
+    }
   }
 }

@@ -56,15 +56,15 @@ extension Downloader {
     var removed: [String] = []
     for found in try await downloads(in: folder) where found.isFinished {
       guard found.record.hasExpired(at: now) else { continue }
-      let isRemoved = try await change(found.path) { place, part in
+      let isRemoved = try await change(found.path) { place, part throws(SystemError) in
         // It is being downloaded, or was downloaded since.
         guard let part else { return false }
-        let isSame = place.finishedRecord() == found.record
+        let isSame = try place.finishedRecord() == found.record
         if isSame {
           place.remove(place.target)
           place.removeRecord(.finished)
         }
-        if place.record(.unfinished) == nil { part.remove() }
+        if try place.record(.unfinished) == nil { part.remove() }
         return isSame && place.status(place.target) == nil
       }
       if isRemoved { removed.append(found.path) }
@@ -73,14 +73,18 @@ extension Downloader {
   }
 
   private func change(
-    _ path: String, _ work: @escaping @Sendable (DownloadPlace, PartFile?) -> Bool
+    _ path: String,
+    _ work: @escaping @Sendable (DownloadPlace, PartFile?) throws(SystemError) -> Bool
   ) async throws(DownloadError) -> Bool {
     do throws(DownloadError.Cause) {
       return try await pool.call { [files] () throws(DownloadError.Cause) -> Bool in
         let place = try DownloadPlace(path, files)
         do throws(SystemError) {
-          let result = try PartFile.withLock(place) { work(place, $0) }
-          return result ?? work(place, nil)
+          let result = try PartFile.withLock(place) { part throws(SystemError) in
+            try work(place, part)
+          }
+          if let result { return result }
+          return try work(place, nil)
         } catch {
           throw DownloadError.Cause.file(error)
         }
@@ -102,14 +106,14 @@ extension Downloader {
     let base = folder.hasSuffix("/") ? folder : folder + "/"
     var found: [FoundDownload] = []
     for name in names {
-      guard let record = DownloadPlace.record(name, in: directory, files),
+      guard let record = try DownloadPlace.record(name, in: directory, files),
         let file = record.file.string,
         let place = try? DownloadPlace(base + file, files), place.targetName == record.file
       else { continue }
       // A record counts only for a file in the same folder, and under the name that belongs to it.
       let isFinished = name.bytes == place.recordName(.finished).bytes
       guard isFinished || name.bytes == place.recordName(.unfinished).bytes else { continue }
-      if let download = place.found(record, base + file, isFinished: isFinished) {
+      if let download = try place.found(record, base + file, isFinished: isFinished) {
         found.append(download)
       }
     }
@@ -124,10 +128,10 @@ extension DownloadPlace {
 
   fileprivate func found(
     _ record: DownloadRecord, _ path: String, isFinished: Bool
-  ) -> FoundDownload? {
+  ) throws(SystemError) -> FoundDownload? {
     if isFinished {
-      guard let record = finishedRecord() else {
-        if let whole = recordOfWholePart(of: record.url) {
+      guard let record = try finishedRecord() else {
+        if let whole = try recordOfWholePart(of: record.url) {
           return FoundDownload(
             path: path, record: whole, isFinished: false, received: whole.length ?? 0)
         }

@@ -13,7 +13,8 @@ extension Downloader {
     let path = request.file
     do throws(DownloadError.Cause) {
       let record = try await pool.call { [files] () throws(DownloadError.Cause) in
-        try DownloadPlace(path, files).finishedRecord()
+        let place = try DownloadPlace(path, files)
+        do throws(SystemError) { return try place.finishedRecord() } catch { throw .file(error) }
       }
       guard let record, mayServe(request, record) else { return .missing }
       do throws(TransportError) {

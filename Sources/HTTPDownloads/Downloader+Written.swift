@@ -35,10 +35,10 @@ extension Downloader {
       record.selection = run.downloader.selection(of: request, by: head)
       if !isUserKnown { record.selection.user = DownloadSelection.ofNoRequest }
       record.modified = written.modified
-      record.replaced = place.ownTime(of: record.url)
+      record.replaced = try place.ownTime(of: record.url)
+      let stated = try place.statedExpiry(for: record.url)
       record.expire(
-        request.expiry ?? place.statedExpiry(for: record.url),
-        from: min(now, Timestamp(nanoseconds: written.confirmed)))
+        request.expiry ?? stated, from: min(now, Timestamp(nanoseconds: written.confirmed)))
       try place.save(record, .finished)
       return record
     }
@@ -55,10 +55,10 @@ extension Downloader {
     let (path, url) = (request.file, request.request.url.string)
     await pool.call { [files] in
       // Errors are ignored: the next call finds what is left.
-      guard let place = try? DownloadPlace(path, files), place.begun(for: url) != nil else {
+      guard let place = try? DownloadPlace(path, files), (try? place.begun(for: url)) != nil else {
         return
       }
-      _ = try? PartFile.withLock(place) { $0.remove(of: url) }
+      _ = try? PartFile.withLock(place) { part throws(SystemError) in try part.remove(of: url) }
     }
   }
 }

@@ -167,13 +167,13 @@ final class PartFile: @unchecked Sendable {
   }
 
   /// Removes the part as ``remove()`` does, unless it belongs to another URL.
-  func remove(of url: String) {
-    if place.record(.unfinished)?.url ?? url == url { remove() }
+  func remove(of url: String) throws(SystemError) {
+    if try place.record(.unfinished)?.url ?? url == url { remove() }
   }
 
   /// Removes the part as ``remove()`` does, if it has neither bytes nor a record.
-  func removeIfUnused() {
-    if place.record(.unfinished) == nil, (try? isEmpty()) == true { remove() }
+  func removeIfUnused() throws(SystemError) {
+    if try place.record(.unfinished) == nil, try isEmpty() { remove() }
   }
 
   /// Removes sums and record. This comes before the part loses its name, because from then on

@@ -56,6 +56,25 @@ struct DownloadDisturbedTests {
     #expect(sandbox.names == [".json", "file"])
   }
 
+  @Test(arguments: [EMFILE, EIO, ENOMEM], [false, true])
+  func `bytes stay while their record cannot be read`(code: Int32, isBegun: Bool) async throws {
+    let disk = FaultyFiles()
+    let server = FileServer(big, faults: [.init(cut: 600_000), .init(error: .cannotConnect)])
+    let downloader = Downloader(
+      server, DownloaderOptions(maximumRetries: 0), sandbox.clock, disk)
+    _ = await sandbox.failure(downloader, sandbox.asked())
+    disk.faults.set { call in
+      let isRecord = call.kind == .open && call.name.hasSuffix(".part.json")
+      return isRecord && server.requests.count > (isBegun ? 1 : 0) ? SystemError(code) : nil
+    }
+    let cause = await sandbox.failure(downloader, sandbox.asked())
+    if !isBegun { #expect(cause == .file(SystemError(code))) }
+    disk.faults.set(nil)
+    if !isBegun { _ = await sandbox.failure(downloader, sandbox.asked()) }
+    #expect(try await downloader.download(sandbox.asked()).resumedBytes == 600_000)
+    #expect(sandbox.bytes() == big)
+  }
+
   @Test func `a download that has ended holds no file and no lock`() async throws {
     let disk = FaultyFiles()
     let downloader = Downloader(

@@ -55,7 +55,7 @@ struct DownloaderFolderTests {
     let inner = sandbox.path("inner")
     try FileManager.default.createDirectory(atPath: inner, withIntermediateDirectories: false)
     let place = try DownloadPlace(sandbox.path("x"), RealFileSystem())
-    var record = try #require(place.record(.unfinished))
+    var record = try #require(try place.record(.unfinished))
     record.file = ByteString(file)
     for name in names {
       try Data(record.encoded()).write(to: URL(fileURLWithPath: "\(inner)/\(name)"))

@@ -107,7 +107,7 @@ struct PartFileTests {
     server.fail(.init(cut: 600_000))
     _ = await sandbox.failure(sandbox.downloader(server), sandbox.asked())
     let place = try DownloadPlace(sandbox.path(), RealFileSystem())
-    let record = try #require(place.record(.unfinished))
+    let record = try #require(try place.record(.unfinished))
     let part = try #require(try PartFile.open(place))
     #expect(try part.recover(for: record, nil, unless: { true }) == false)
     #expect(try part.recover(for: record, nil, unless: { false }))
