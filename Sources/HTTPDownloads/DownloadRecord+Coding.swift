@@ -13,6 +13,7 @@ extension DownloadRecord {
     static let file = ByteString("download-file")
     static let answeredBy = ByteString("download-answered-by")
     static let ended = ByteString("download-ended")
+    static let given = ByteString("download-given")
     static let expiry = ByteString("download-expiry-seconds")
     static let isSliding = ByteString("download-expiry-sliding")
     static let length = ByteString("download-length")
@@ -43,6 +44,7 @@ extension DownloadRecord {
       if let value { items.append(Field(name, ByteString(value.description))) }
     }
     add(Name.ended, ended?.nanoseconds)
+    add(Name.given, given?.nanoseconds)
     add(Name.expiry, expiry?.seconds)
     add(Name.isSliding, expiry?.isSliding)
     add(Name.length, length)
@@ -69,6 +71,7 @@ extension DownloadRecord {
       file: file, url: url, answeredBy: items.text(Name.answeredBy) ?? url, head: head,
       started: entry.created)
     ended = items.number(Name.ended).map { Timestamp(nanoseconds: $0) }
+    given = items.number(Name.given).map { Timestamp(nanoseconds: $0) }
     expires = entry.expires
     expiry = items.number(Name.expiry).map {
       DownloadExpiry(after: $0, isSliding: items.text(Name.isSliding) == "true")

@@ -23,6 +23,10 @@ public struct DownloadRecord: Sendable, Hashable {
   /// The end of the download, or `nil` if it is unfinished.
   public internal(set) var ended: Timestamp?
 
+  /// When the server gave the content or last confirmed it; `nil` if that was at the end of the
+  /// download.
+  var given: Timestamp?
+
   /// The expiry that the caller asked for, counted from the end of the download.
   public internal(set) var expiry: DownloadExpiry?
 
@@ -77,6 +81,16 @@ public struct DownloadRecord: Sendable, Hashable {
     return place(answeredBy) == place(answer.url.string)
       || head.fields.contains("ETag") && modified != nil
         && modified == answer.head.fields.first(named: "Last-Modified")?.value
+  }
+
+  /// The time when the server gave the content or last confirmed it. The age that the answer had then
+  /// is that of the field `Age`.
+  package var lastGiven: Timestamp { given ?? ended ?? started }
+
+  /// Notes that the server has confirmed the content.
+  mutating func confirm(at time: Timestamp) {
+    given = time
+    head.fields.removeAll(named: "Age")
   }
 
   /// Sets the expiry, counted from `time`; `nil` leaves it as it is.

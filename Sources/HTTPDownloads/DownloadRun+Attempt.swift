@@ -60,6 +60,7 @@ extension DownloadRun {
       if answer.head.status == 304, var whole, finished != nil {
         await answer.body.end()
         whole.selection = downloader.selection(of: asked, by: whole.head, sentBy: answer.user)
+        whole.confirm(at: downloader.now)
         return DownloadAttempt(outcome: .complete, record: whole)
       }
       return await take(answer, place, part, record, resumption, finished)

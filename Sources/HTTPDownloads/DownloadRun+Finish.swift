@@ -6,7 +6,7 @@ import HTTPSemantics
 extension DownloadRun {
   /// Verifies the part, and renames it to the target.
   ///
-  /// - Parameter given: When the server gave the content, or confirmed it; `nil` for now.
+  /// - Parameter given: When the server gave the content; `nil` for now.
   func finish(
     _ place: DownloadPlace, _ part: PartFile, _ record: DownloadRecord, _ counts: Counts,
     source: DownloadedFile.Source = .network, given: Timestamp? = nil
@@ -16,12 +16,14 @@ extension DownloadRun {
     if isDurable { try await perform { () throws(SystemError) in try part.synchronize() } }
     try await checkOthers(place, part)
     let now = downloader.now
+    let given = given.map { min($0, now) }
     let finished = try await perform { () throws(SystemError) -> DownloadRecord? in
       guard let status = try part.status() else { return nil }
       var record = record
       (record.ended, record.length, record.modified) = (now, status.length, status.modified)
       (record.replaced, record.mayReplace) = (try place.ownTime(of: record.url), nil)
-      record.expire(asked.expiry ?? record.expiry, from: given.map { min($0, now) } ?? now)
+      record.given = given
+      record.expire(asked.expiry ?? record.expiry, from: given ?? now)
       // The record first: it only counts for the file that is about to take the name.
       try place.save(record, .finished)
       try part.moveIntoPlace()
@@ -85,8 +87,10 @@ extension DownloadRun {
       var record = old
       record.selection = downloader.selection(
         of: asked, by: record.head, sentBy: user)
-      record.expire(asked.expiry, from: now)
-      if record != old { try place.save(record, .finished) }
+      record.expire(asked.expiry ?? old.expiry, from: now)
+      record.confirm(at: now)
+      // On a full disk the file is as good without that.
+      try? place.save(record, .finished)
       try part.remove(of: record.url)
       return record
     }

@@ -141,7 +141,7 @@ public struct ResponseMetadata: Sendable, Hashable {
     self.download = download
     age =
       Self.statedAge(in: record.head.fields)
-      + max(0, seconds(now, since: (record.ended ?? record.started).nanoseconds))
+      + max(0, seconds(now, since: record.lastGiven.nanoseconds))
     freshness = record.expires.map { seconds($0.nanoseconds, since: now) }
     source = file.source == .file ? .file : .network
     status = CacheStatus(

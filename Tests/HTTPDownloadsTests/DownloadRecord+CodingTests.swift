@@ -51,7 +51,7 @@ struct DownloadRecordCodingTests {
         status: 203,
         fields: [HTTPField(name: "X", value: [0xFF]), HTTPField("Set-Cookie", "secret")]),
       started: Timestamp(nanoseconds: -5))
-    record.length = .max
+    (record.length, record.given) = (.max, Timestamp(nanoseconds: 4))
     record.expire(DownloadExpiry(after: -1, isSliding: true), from: .distantFuture)
     let read = DownloadRecord(decoding: try record.encoded())
     #expect(read == record)

@@ -1,9 +1,11 @@
 import CacheFormat
+import CacheSystem
 import ClientTesting
 import Foundation
 import HTTPSemantics
 import HTTPTransports
 import MessageDigests
+import SimulatedFiles
 import Testing
 
 @testable import HTTPDownloads
@@ -46,6 +48,9 @@ struct DownloadReuseTests {
     }
     sandbox.clock.advance(bySeconds: 3600)
     #expect(try await download().source == .confirmed)
+    // The answer renews the time that an earlier call has set.
+    sandbox.clock.advance(bySeconds: 3000)
+    #expect(try await download().source == .file)
   }
 
   @Test func `a clock that was set back makes nothing good for longer`() async throws {
@@ -256,6 +261,25 @@ struct DownloadReuseTests {
     sandbox.clock.advance(bySeconds: 11)
     asked.expiry = DownloadExpiry(after: 10)
     #expect(try await downloader.download(asked).source == .confirmed)
+  }
+
+  @Test func `a part that a kill left whole is as old as its answer`() async throws {
+    let disk = FaultyFiles()
+    let downloader = Downloader(
+      server, DownloaderOptions(maximumRetries: 0), sandbox.clock, disk)
+    var asked = sandbox.asked()
+    asked.expiry = DownloadExpiry(after: 10_000_000)
+    // The record of the part is written, that of the file is not.
+    let fault = CountedFault(after: 1, lasts: true, SystemError(EIO)) { $0.kind == .rename }
+    disk.faults.set { fault.check($0) }
+    #expect(await sandbox.failure(downloader, asked) == .file(SystemError(EIO)))
+    disk.faults.set(nil)
+    sandbox.clock.advance(bySeconds: 1_000_000)
+    let file = try await downloader.download(asked)
+    #expect(file.receivedBytes == 0 && server.requests.count == 1)
+    #expect(file.record.lastGiven == file.record.started)
+    let known = try await downloader.downloads(in: sandbox.folder)
+    #expect(known.map(\.record) == [file.record])
   }
 
   @Test func `one that was begun stays known although nothing of it is left`() async throws {

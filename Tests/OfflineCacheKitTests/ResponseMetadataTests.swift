@@ -46,4 +46,20 @@ import Testing
       #expect(metadata.download?.file.path == file.path)
     }
   }
+
+  @Test func `the age of a file counts from when its server last confirmed it`() async throws {
+    let sandbox = try FaceSandbox { request in
+      request.value(of: "If-None-Match") == nil
+        ? OriginAnswer("x", fields: ["ETag: \"1\"", "Age: 5"]) : OriginAnswer("", status: 304)
+    }
+    let file = sandbox.folder.appendingPathComponent("file")
+    for (passed, age, source) in [
+      (0, 5, DownloadedFile.Source.network), (1000, 0, .confirmed), (10, 10, .file),
+    ] {
+      sandbox.clock.advance(bySeconds: Int64(passed))
+      if source == .file { sandbox.cache.offlineMode = .always }
+      let metadata = try await sandbox.cache.download(for: sandbox.request(), to: file).metadata
+      #expect(metadata?.age == TimeInterval(age) && metadata?.download?.source == source)
+    }
+  }
 }
