@@ -51,8 +51,7 @@ extension DownloadRun {
       var finished = whole
       if resumption == nil, whole == nil { finished = try await finishedRecord(place) }
       var answer = try await send(request(resumption, finished))
-      if answer.head.status == 304, let known = finished, !known.isMet(by: answer) {
-        // A redirect leads elsewhere now, where the tag or the time means something else.
+      if answer.head.status == 304, let known = finished, !isMet(known, by: answer) {
         await answer.body.end()
         finished = nil
         answer = try await send(request(nil, nil))
@@ -83,6 +82,14 @@ extension DownloadRun {
     return try await blocking { () throws(SystemError) in
       try place.finishedRecord(with: asked.digest) { downloader.mayServe(asked, $0) }
     }
+  }
+
+  /// Returns whether an answer is about the bytes that are there. A redirect may lead elsewhere now,
+  /// where the tag or the time means something else, and the transport may have logged in another user.
+  private func isMet(_ record: DownloadRecord, by answer: TransportResponse) -> Bool {
+    record.isMet(by: answer)
+      && downloader.mayServe(
+        downloader.selection(of: asked, by: record.head, sentBy: answer.user), record)
   }
 
   private func request(_ resumption: Resumption?, _ finished: DownloadRecord?) -> HTTPRequest {
@@ -135,7 +142,7 @@ extension DownloadRun {
     let head = answer.head
     var judged =
       resumption?.judge(head) ?? ([200, 203].contains(head.status) ? .startOver : .refused)
-    if case .goOn = judged, let record, !record.isMet(by: answer) { judged = .askForWhole }
+    if case .goOn = judged, let record, !isMet(record, by: answer) { judged = .askForWhole }
     do throws(DownloadError.Cause) {
       switch judged {
       case .goOn(let end, let completeLength):

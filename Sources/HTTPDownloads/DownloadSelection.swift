@@ -75,10 +75,16 @@ extension Downloader {
   /// server may use one tag for what it sends to each of its users, so an answer for one user alone
   /// serves no other. Tokens change, and an answer that is not `private` serves all.
   func mayServe(_ request: DownloadRequest, _ record: DownloadRecord) -> Bool {
-    let selection = selection(of: request, by: record.head)
-    return record.url == request.request.url.string && record.selection.fields == selection.fields
-      && ((record.selection.user == selection.user
-        && !selection.isOfNoRequest)
+    record.url == request.request.url.string
+      && mayServe(selection(of: request, by: record.head), record)
+  }
+
+  /// Returns whether the bytes of a file may be used for the requests of a selection if the server
+  /// confirms them.
+  func mayServe(_ selection: DownloadSelection, _ record: DownloadRecord) -> Bool {
+    record.selection.fields == selection.fields
+      && ((record.selection.user == selection.user && !selection.isOfNoRequest
+        && selection.user != DownloadSelection.ofNoRequest)
         || ResponseDirectives(record.head.fields, rules: CacheRules()).isPrivate == .absent)
   }
 

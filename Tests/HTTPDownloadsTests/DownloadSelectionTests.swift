@@ -158,6 +158,27 @@ struct DownloadSelectionTests {
     #expect(try await download(request(nil)) == .file)
   }
 
+  @Test(arguments: [true, false])
+  func `bytes of the user of before are not used for the one that is logged in now`(isWhole: Bool)
+    async throws
+  {
+    let logged = LoggingIn(server)
+    var options = DownloaderOptions(maximumRetries: 0)
+    options.recordsLogins = true
+    let downloader = Downloader(transport: logged, options: options, clock: sandbox.clock)
+    var asked = request(nil)
+    asked.user = "alice"
+    logged.user.withLock { $0 = "alice" }
+    answer("Cache-Control", "private", cut: isWhole ? nil : 70_000)
+    _ = try? await downloader.download(asked)
+    // The server gives both the same tag.
+    logged.user.withLock { $0 = "bob" }
+    server.change(Self.bob, tag: "\"1\"")
+    asked.reuse = .confirmed
+    #expect(try await downloader.download(asked).source == .network)
+    #expect(sandbox.bytes() == Self.bob)
+  }
+
   @Test func `a record has no secret, and is of use with its key only`() async throws {
     let asked = request("Bearer a-secret-token")
     func download(_ key: UInt8) async throws -> DownloadedFile.Source {
