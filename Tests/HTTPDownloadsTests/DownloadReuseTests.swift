@@ -263,6 +263,21 @@ struct DownloadReuseTests {
     #expect(try await downloader.download(asked).source == .confirmed)
   }
 
+  @Test(arguments: [true, false])
+  func `a file that a kill left whole is held against the caller's digest`(isRight: Bool)
+    async throws
+  {
+    let downloader = sandbox.downloader(server)
+    var asked = sandbox.asked()
+    _ = try await downloader.download(asked)
+    try sandbox.undoRename(of: "file")
+    asked.digest = StatedDigest(
+      .sha256, MessageDigest.of(isRight ? content(100_000) : [], .sha256))
+    let cause = await sandbox.failure(downloader, asked)
+    #expect((cause == nil) == isRight && server.requests.count == (isRight ? 1 : 2))
+    #expect(sandbox.bytes() == (isRight ? content(100_000) : nil))
+  }
+
   @Test func `a part that a kill left whole is as old as its answer`() async throws {
     let disk = FaultyFiles()
     let downloader = Downloader(
