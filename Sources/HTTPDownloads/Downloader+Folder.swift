@@ -135,20 +135,32 @@ extension DownloadPlace {
           return FoundDownload(
             path: path, record: whole, isFinished: false, received: whole.length ?? 0)
         }
-        // The file was removed. If it was replaced, the record stays. The part is checked first,
-        // because it may become the target in between.
-        if status(part) == nil, status(target) == nil { removeRecord(.finished) }
+        // The file was removed. If it was replaced, the record stays.
+        if status(part) == nil, status(target) == nil { removeOrphan(record, .finished) }
         return nil
       }
       return FoundDownload(
         path: path, record: record, isFinished: true, received: record.length ?? 0)
     }
     guard let status = status(part) else {
-      removeRecord(.unfinished)
+      removeOrphan(record, .unfinished)
       return nil
     }
     guard status.isOwnFile else { return nil }
     return FoundDownload(
       path: path, record: record, isFinished: false, received: status.length)
+  }
+
+  /// Removes a record whose file is gone, unless somebody has begun a download since.
+  private func removeOrphan(_ orphan: DownloadRecord, _ kind: Kind) {
+    // Errors are ignored: the record is of no use, and does no harm.
+    _ = try? PartFile.withLock(self) { part throws(SystemError) in
+      if try part.isEmpty(), try record(kind) == orphan,
+        kind == .unfinished || status(target) == nil
+      {
+        removeRecord(kind)
+      }
+      try part.removeIfUnused()
+    }
   }
 }

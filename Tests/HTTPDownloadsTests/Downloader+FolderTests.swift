@@ -3,6 +3,7 @@ import CacheSystem
 import ClientTesting
 import Foundation
 import HTTPSemantics
+import SimulatedFiles
 import Testing
 
 @testable import HTTPDownloads
@@ -44,6 +45,30 @@ struct DownloaderFolderTests {
       to: URL(fileURLWithPath: sandbox.path(".offlinecache-0123.json")))
     #expect(try await downloader.downloads(in: sandbox.folder) == [])
     #expect(sandbox.names.count == 1)
+  }
+
+  @Test(arguments: [".part.json", ".json"])
+  func `a record is removed only while nobody can begin a download`(record: String) async throws {
+    server.fail(.init(cut: record == ".json" ? nil : 65_536))
+    _ = await sandbox.failure(sandbox.downloader(server), sandbox.asked())
+    try FileManager.default.removeItem(
+      atPath: record == ".json" ? sandbox.path() : sandbox.hidden(".part"))
+    let place = try DownloadPlace(sandbox.path(), RealFileSystem())
+    defer { place.close() }
+    let removals = Lock<[Bool]>([])
+    let disk = FaultyFiles()
+    disk.faults.set { call in
+      if call.kind == .removeFile, call.name.hasSuffix(record) {
+        let part = try? PartFile.open(place)
+        removals.withLock { $0.append(part == nil) }
+        part?.close()
+      }
+      return nil
+    }
+    let downloader = Downloader(server, DownloaderOptions(), sandbox.clock, disk)
+    #expect(try await downloader.downloads(in: sandbox.folder) == [])
+    #expect(removals.withLock { !$0.isEmpty && $0.allSatisfy { $0 } })
+    #expect(sandbox.names.isEmpty)
   }
 
   @Test(arguments: ["../x", "/x", "a/x", "..", ""])
