@@ -75,11 +75,17 @@ public final class Download: Sendable {
   /// it ends when all of them have cancelled.
   public func cancel() { _ = leave() }
 
-  /// Cancels for one caller. Returns whether it was the last, so that the download ends.
-  func leave() -> Bool {
+  /// Ends the download for all callers, and waits until its files are closed.
+  func end() async {
+    _ = leave(all: true)
+    _ = await result.value()
+  }
+
+  /// Cancels for one caller, or all. Returns whether it was the last, so that the download ends.
+  func leave(all: Bool = false) -> Bool {
     let (isLast, cancelStep, waiter) = state.withLock {
       state -> (Bool, (@Sendable () -> Void)?, CheckedContinuation<Void, Never>?) in
-      state.askers -= 1
+      state.askers = all ? 0 : state.askers - 1
       guard state.askers <= 0 else { return (false, nil, nil) }
       return (true, state.cancelStep, state.whenResumed.take())
     }

@@ -93,6 +93,8 @@ public struct DownloadError: Error, Sendable, Hashable, CustomStringConvertible 
       "\(path): the file \(name) there belongs to another user, and only that user may remove "
         + "it; choose another folder, at best one of your own"
     case .file(.notFound): "\(path): its folder does not exist; make it, or correct the path"
+    case .file(.wouldBlock):
+      "\(path): it is being downloaded elsewhere; try again when that has ended"
     case .file(let error) where error.isOutOfDescriptors:
       "\(path): it cannot be opened (\(error)); allow more open files (ulimit -n), or fewer downloads "
         + "at once"

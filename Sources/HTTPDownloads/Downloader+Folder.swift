@@ -35,13 +35,16 @@ extension Downloader {
     }
   }
 
-  /// Removes the bytes of an interrupted download, unless it is in progress, and the record of a
-  /// finished one. The file itself stays.
+  /// Removes the bytes of an interrupted download, and the record of a finished one. The file itself
+  /// stays. A download of this downloader that is in progress is cancelled for all its callers.
   ///
-  /// - Throws: ``DownloadError`` if the folder cannot be used.
+  /// - Throws: ``DownloadError`` if the folder cannot be used; `file` with `EWOULDBLOCK` while another
+  ///   process or downloader is at it.
   public func forget(_ path: String) async throws(DownloadError) {
-    _ = try await change(path) { place, part in
-      part?.remove()
+    for download in downloads(to: path) { await download.end() }
+    _ = try await change(path) { place, part throws(SystemError) in
+      guard let part else { throw .wouldBlock }
+      part.remove()
       place.removeRecord(.finished)
       return true
     }

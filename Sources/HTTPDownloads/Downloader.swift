@@ -100,7 +100,8 @@ public final class Downloader: Sendable {
       maximumDelay: .seconds(30))
   }
 
-  /// Starts a download, or joins a running one with the same request.
+  /// Starts a download, or joins a running one with the same request, which is resumed if it was
+  /// paused.
   public func start(_ request: DownloadRequest) -> Download {
     let (download, source, isNew) = running.withLock {
       running -> (Download, Download?, Bool) in
@@ -113,7 +114,10 @@ public final class Downloader: Sendable {
       let source = same.first { $0.request.file != request.file }
       return (download, request.reuse == .never ? nil : source, true)
     }
-    guard isNew else { return download }
+    guard isNew else {
+      download.resume()
+      return download
+    }
     Task {
       let outcome: Result<DownloadedFile, DownloadError>
       do throws(DownloadError) {
@@ -134,13 +138,11 @@ public final class Downloader: Sendable {
   }
 
   /// Downloads a file and waits for it. If the task is cancelled, the download ends and keeps its
-  /// bytes, unless other callers wait for it. A paused download of the same file goes on.
+  /// bytes, unless other callers wait for it.
   ///
   /// - Throws: ``DownloadError``.
   public func download(_ request: DownloadRequest) async throws(DownloadError) -> DownloadedFile {
     let download = start(request)
-    // It may be one that somebody has paused. This caller cannot resume it later.
-    download.resume()
     // A task that is not cancelled with the caller's, so that the part of an ended download is closed
     // before this returns.
     let ending = Task { () -> Result<DownloadedFile, DownloadError> in
@@ -164,6 +166,11 @@ public final class Downloader: Sendable {
   /// - Throws: ``DownloadError`` if the folder cannot be used.
   public func fileNow(_ request: DownloadRequest) async throws(DownloadError) -> DownloadedFile? {
     try await DownloadRun(downloader: self, download: Download(request)).fileNow()
+  }
+
+  /// Returns the downloads in progress to a file.
+  func downloads(to file: String) -> [Download] {
+    running.withLock { $0.values.joined().filter { $0.request.file == file } }
   }
 
   var now: Timestamp { Timestamp(nanoseconds: clock.now()) }

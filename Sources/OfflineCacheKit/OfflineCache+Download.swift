@@ -107,7 +107,8 @@ extension OfflineCache {
     try await download(for: URLRequest(url: url), to: file, settings: settings)
   }
 
-  /// Starts a download that reports its progress and can be paused. It does not use the store.
+  /// Starts a download that reports its progress and can be paused. It does not use the store. An equal
+  /// download in progress is joined, and resumed if it was paused.
   ///
   /// - Throws: `unsupportedURL`, `badURL` and `fileIsDirectory` at once, and the errors of
   ///   ``data(for:)`` if mode or policy forbid the network. All other errors are thrown by the
@@ -144,7 +145,9 @@ extension OfflineCache {
   }
 
   /// Removes the partial file of an interrupted download, and the record of a finished one. The
-  /// finished file stays.
+  /// finished file stays. A download in progress is cancelled first, for all its callers.
+  ///
+  /// - Throws: `URLError` if the folder cannot be used, or another process is downloading the file.
   public func forgetDownload(to file: URL) async throws(URLError) {
     let place = try FilePlace(file)
     do throws(DownloadError) {

@@ -1,5 +1,6 @@
 public import CacheClient
 import CacheFormat
+import CacheSystem
 public import Foundation
 
 /// A download that was started.
@@ -16,6 +17,7 @@ public final class OfflineDownload: Sendable {
   public let file: URL
 
   private let download: Download
+  private let membership: Membership
   private let answer: @Sendable (DownloadedFile) throws(URLError) -> OfflineURLResponse
   private let url: URL
 
@@ -24,6 +26,7 @@ public final class OfflineDownload: Sendable {
     answer: @escaping @Sendable (DownloadedFile) throws(URLError) -> OfflineURLResponse
   ) {
     self.download = download
+    membership = Membership(download)
     self.url = url
     self.file = file
     self.answer = answer
@@ -59,7 +62,7 @@ public final class OfflineDownload: Sendable {
     progress.isPausable = true
     progress.pausingHandler = { [weak download] in download?.pause() }
     progress.resumingHandler = { [weak download] in download?.resume() }
-    progress.cancellationHandler = { [weak download] in download?.cancel() }
+    progress.cancellationHandler = { [membership] in membership.cancel() }
     let updates = updates
     Task {
       for await update in updates {
@@ -81,7 +84,17 @@ public final class OfflineDownload: Sendable {
 
   /// Cancels the download and keeps the received bytes for another call. If several callers share
   /// it, it ends when all of them have cancelled.
-  public func cancel() { download.cancel() }
+  public func cancel() { membership.cancel() }
+
+  /// What one caller has in a download that others may have joined. It ends once, although both a
+  /// button and a `Progress` may cancel.
+  private final class Membership: Sendable {
+    private let download: Lock<Download?>
+
+    init(_ download: Download) { self.download = Lock(download) }
+
+    func cancel() { download.withLock { $0.take() }?.cancel() }
+  }
 }
 
 /// A download that an earlier run began and did not finish.

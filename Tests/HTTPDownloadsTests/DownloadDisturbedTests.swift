@@ -75,6 +75,36 @@ struct DownloadDisturbedTests {
     #expect(sandbox.bytes() == big)
   }
 
+  @Test func `a download that is forgotten ends for all its callers`() async throws {
+    let gate = Gate()
+    server.fail(.init(gate: gate))
+    let downloader = sandbox.downloader(server)
+    let download = downloader.start(sandbox.asked())
+    #expect(downloader.start(sandbox.asked()) === download)
+    await eventually { download.progress.received > 0 }
+    let error = await #expect(throws: DownloadError.self) {
+      try await sandbox.downloader(server).forget(sandbox.path())
+    }
+    #expect(error?.cause == .file(.wouldBlock), "that of another downloader goes on")
+    #expect(error?.description.contains("it is being downloaded elsewhere") == true)
+    try await downloader.forget(sandbox.path())
+    gate.open()
+    #expect(await cause(of: download) == .cancelled)
+    #expect(sandbox.names.isEmpty)
+  }
+
+  @Test func `who joins a paused download resumes it`() async throws {
+    let downloader = sandbox.downloader(server)
+    let first = downloader.start(sandbox.asked())
+    first.pause()
+    #expect(first.isStopped)
+    let second = downloader.start(sandbox.asked())
+    // The first may be over before it is paused.
+    #expect(second !== first || !first.isStopped)
+    second.resume()
+    #expect(await cause(of: second) == nil)
+  }
+
   @Test func `a download that has ended holds no file and no lock`() async throws {
     let disk = FaultyFiles()
     let downloader = Downloader(

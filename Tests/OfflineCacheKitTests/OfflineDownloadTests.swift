@@ -1,4 +1,5 @@
 import CacheClient
+import Dispatch
 import Foundation
 import LoopbackOrigin
 import MessageDigests
@@ -215,6 +216,22 @@ struct OfflineDownloadTests {
     let result = await Result { try await other.value() }
     // It may have been faster.
     if case .failure(let error as URLError) = result { #expect(error.code == .cancelled) }
+  }
+
+  @Test func `who cancels twice does not end the download of another`() async throws {
+    let gate = DispatchSemaphore(value: 0)
+    let sandbox = try FaceSandbox { _ in
+      gate.wait()
+      return fresh("hello")
+    }
+    let file = sandbox.folder.appendingPathComponent("file")
+    let first = try sandbox.cache.startDownload(for: sandbox.request(), to: file)
+    let second = try sandbox.cache.startDownload(for: sandbox.request(), to: file)
+    first.cancel()
+    first.makeProgress().cancel()
+    first.cancel()
+    gate.signal()
+    #expect(try await second.value().statusCode == 200)
   }
 
   @Test func `needsUpdate asks, and touches nothing`() async throws {
