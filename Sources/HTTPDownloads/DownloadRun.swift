@@ -133,9 +133,7 @@ struct DownloadRun: Sendable {
     if let good = try await goodFile(place) { return .unexpired(good) }
     let (asked, downloader) = (asked, downloader)
     return try await perform { () throws(SystemError) in
-      if let record = try place.finishedRecord(), downloader.isFor(asked, record),
-        record.expires != nil
-      {
+      if let record = try place.finishedRecord(), downloader.isFor(asked, record) {
         return .expired
       }
       return .unknown(try place.statedExpiry(for: asked.request.url.string))

@@ -231,7 +231,7 @@ extension OfflineCache {
     return response
   }
 
-  private func response(
+  func response(
     _ file: DownloadedFile, _ asked: AskedRequest, _ place: FilePlace
   ) throws(URLError) -> OfflineURLResponse {
     guard let response = OfflineURLResponse.make(file, to: asked, now: options.clock.now()) else {

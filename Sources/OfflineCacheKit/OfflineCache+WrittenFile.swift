@@ -39,6 +39,10 @@ extension OfflineCache {
     }
     let unnamed = try result.get()
     let (answer, target) = (unnamed.answer, unnamed.target)
+    if asked.isPlainGet, let newer = await file(wanted, asNewAs: answer) {
+      await target.abandon()
+      return try self.response(newer, asked, place)
+    }
     do throws(URLError) {
       let file = await note(
         answer, to: asked, for: wanted,
@@ -52,6 +56,17 @@ extension OfflineCache {
       await target.abandon()
       throw error
     }
+  }
+
+  /// Returns the file that is there if its server gave it no earlier than a response of the store.
+  private func file(
+    _ wanted: DownloadRequest, asNewAs answer: ClientResponse
+  ) async -> DownloadedFile? {
+    let given = answer.source == .substitute ? .distantPast : client.lastConfirmed(answer)
+    guard let given, let there = try? await downloader.fileNow(wanted),
+      there.record.lastGiven >= given
+    else { return nil }
+    return there
   }
 
   /// Writes the content of a response to a hidden file.

@@ -94,6 +94,34 @@ struct OfflineCacheWrittenFileTests {
     #expect(sandbox.files == ["file"])
   }
 
+  @Test(
+    arguments: [OfflineMode.whenUnreachable, .always],
+    [URLRequest.CachePolicy.useProtocolCachePolicy, .returnCacheDataElseLoad])
+  func `of a file and a stored response, the newer one is the file then`(
+    mode: OfflineMode, policy: URLRequest.CachePolicy
+  ) async throws {
+    for isStoredFirst in [true, false] {
+      let isNewer = Flag()
+      let sandbox = try FaceSandbox { _ in fresh(isNewer.isSet ? "newer" : "old") }
+      let file = sandbox.folder.appendingPathComponent("file")
+      func store() async throws { _ = try await sandbox.cache.data(for: sandbox.request()) }
+      if isStoredFirst { try await store() }
+      if isStoredFirst { isNewer.set() }
+      sandbox.clock.advance(bySeconds: 10)
+      _ = try await sandbox.cache.startDownload(for: sandbox.request(), to: file).value()
+      sandbox.clock.advance(bySeconds: 10)
+      isNewer.set()
+      if !isStoredFirst { try await store() }
+      sandbox.cache.offlineMode = mode
+      let response = try await sandbox.cache.download(for: sandbox.request("/a", policy), to: file)
+      #expect(try Data(contentsOf: file) == Data("newer".utf8))
+      #expect(response.metadata?.download?.file == file && sandbox.files == ["file"])
+      if mode == .always {
+        #expect((response.metadata?.source == .file) == isStoredFirst)
+      }
+    }
+  }
+
   @Test func `if the connection breaks in the body, what is stored is written`() async throws {
     let breaks = Flag()
     let sandbox = try FaceSandbox { _ in
