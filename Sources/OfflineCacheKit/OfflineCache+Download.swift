@@ -5,6 +5,7 @@ public import Foundation
 import HTTPCaching
 import HTTPSemantics
 import HTTPTransports
+import Reachability
 
 #if canImport(FoundationNetworking)
   public import FoundationNetworking
@@ -194,10 +195,17 @@ extension OfflineCache {
     return wanted
   }
 
-  /// Downloads a file; returns the existing one if the server cannot be reached.
+  /// Downloads a file; returns the existing one if there is no network, or the server cannot be
+  /// reached.
   private func downloadedElseFile(
     _ wanted: DownloadRequest, _ asked: AskedRequest, _ place: FilePlace
   ) async throws(URLError) -> OfflineURLResponse {
+    if wanted.reuse == .unexpired, asked.acceptsFallback,
+      poorNetwork(asked)?.quality == NetworkQuality.none,
+      let there = try? await downloader.fileNow(wanted)
+    {
+      return try response(there, asked, place)
+    }
     do throws(DownloadError) {
       return try await downloaded(wanted, asked, place)
     } catch {

@@ -193,7 +193,7 @@ extension OfflineCache {
   }
 
   /// Returns the network to a server if stored responses may be preferred to it.
-  private func poorNetwork(_ asked: AskedRequest) -> NetworkState? {
+  func poorNetwork(_ asked: AskedRequest) -> NetworkState? {
     guard offlineMode == .whenUnreachable, let network = options.reachability?.current,
       network.quality != .free, !asked.request.url.isLoopback,
       network.quality != .none || !mayNeedNoRoute(asked.request.url)

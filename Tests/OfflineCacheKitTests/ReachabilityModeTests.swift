@@ -60,6 +60,21 @@ import Testing
     #expect(transport.count == 3)
   }
 
+  @Test func `without a network a file of before is used at once, unless the origin is asked for`()
+    async throws
+  {
+    let sandbox = try sandbox()
+    let file = sandbox.folder.appendingPathComponent("file")
+    try await sandbox.cache.download(for: request("/a"), to: file)
+    sandbox.clock.advance(bySeconds: 100_000)
+    network.set(.none)
+    let response = try await sandbox.cache.download(for: request("/a"), to: file)
+    #expect(response.metadata?.source == .file && transport.count == 1)
+    try await sandbox.cache.download(
+      for: request("/a", .reloadRevalidatingCacheData), to: file)
+    #expect(transport.count == 2)
+  }
+
   @Test func `what is fresh is a plain hit, whatever the network`() async throws {
     let sandbox = try sandbox()
     _ = try await sandbox.cache.data(for: request("/a"))
