@@ -75,7 +75,7 @@ public struct OfflineCacheOptions: Sendable {
   /// (``OfflineCache/store(_:for:)``); the oldest are removed first.
   public var memoryOnlyCapacity = 4 << 20
 
-  /// The durability of stored responses.
+  /// The durability of stored responses; that of downloads is `isDurable` of ``downloads``.
   public var durability: Durability
 
   /// The limit on the length of a body that is returned as `Data`, in bytes. A longer body is an
