@@ -200,11 +200,7 @@ final class PurgeFollower: Sendable {
     let bytes = SignedDocument.encode(
       list.encoded(namespace: options.namespace), bodies: [], secret: options.secret)
     state.withLock { $0.stored[index] = nil }
-    for _ in 0..<2 {
-      let status = try await servers[index].putDocument(name, bytes, condition: condition)
-      guard status == 409 else { return }
-      try await servers[index].makeFolders()
-    }
+    _ = try await servers[index].put(name, bytes, condition: condition)
   }
 }
 

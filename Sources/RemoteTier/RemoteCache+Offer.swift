@@ -76,7 +76,7 @@ extension RemoteCache {
         if let reason = server.refusal(of: .writing) { throw reason }
         // An empty document where there was none is of no use.
         if case .absent = try await server.document(name, use: .writing) { continue }
-        let status = try await server.putDocument(name, bytes, condition: nil)
+        let status = try await server.put(name, bytes, condition: nil)
         guard TierServer.stored.contains(status) else { throw .serverError }
       } catch {
         failure = failure ?? error
@@ -145,22 +145,16 @@ extension RemoteCache {
       case .absent: break
       }
     }
-    for attempt in 0..<2 {
-      guard let body = offer.body() else { throw .notStored }
-      let status = try await server.put(
-        name, body, length: response.length, digest: response.bodyDigest,
-        condition: isDamaged ? nil : HTTPField("If-None-Match", "*"))
-      switch status {
-      case _ where TierServer.stored.contains(status):
-        damagedBodies.withLock { _ = $0.remove(response.bodyDigest) }
-        count { $0.bytesWritten += response.length }
-        return
-      case 412: return
-      case 409:
-        // The folder is missing, or another writer is at it.
-        if attempt == 0 { try await server.makeFolders() }
-      default: throw .serverError
-      }
+    let status = try await server.put(
+      name, length: response.length, digest: response.bodyDigest,
+      condition: isDamaged ? nil : HTTPField("If-None-Match", "*"), body: offer.body)
+    switch status {
+    case _ where TierServer.stored.contains(status):
+      damagedBodies.withLock { _ = $0.remove(response.bodyDigest) }
+      return count { $0.bytesWritten += response.length }
+    case 412: return
+    case 409: break
+    default: throw .serverError
     }
     guard case .whole = try await server.presence(of: name, length: response.length)
     else { throw .serverError }
@@ -185,12 +179,11 @@ extension RemoteCache {
         tag.map { HTTPField("If-Match", $0) } ?? HTTPField("If-None-Match", "*")
       // A weak tag never matches, and a server without tags has no conditions.
       let isUsable = tag?.hasPrefix("W/") != true && tag != ""
-      let status = try await server.putDocument(
+      let status = try await server.put(
         name, try encoded(document), condition: isUsable ? condition : nil)
       switch status {
       case _ where TierServer.stored.contains(status): return
-      case 409: try await server.makeFolders()
-      case 412: continue
+      case 409, 412: continue
       default: throw .serverError
       }
     }

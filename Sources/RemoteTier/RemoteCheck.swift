@@ -142,13 +142,15 @@ extension RemoteCheck {
     }
   }
 
+  private var ifNew: HTTPField { HTTPField("If-None-Match", "*") }
+
   /// A body must come back as it was put.
   private mutating func checkBody() async -> Bool {
     let bytes = Self.random(64 << 10)
     let digest = MessageDigest.of(bytes, .sha256)
     let name = ObjectName.body(digest)
     do throws(RemoteReason) {
-      let first = try await put(name, bytes, digest)
+      let first = try await server.put(name, bytes, condition: ifNew)
       guard TierServer.stored.contains(first) else {
         bad("put", "status \(first) for a new body")
         return false
@@ -164,7 +166,7 @@ extension RemoteCheck {
         return false
       }
       good("get", "the same bytes came back")
-      let again = try await put(name, bytes, digest)
+      let again = try await server.put(name, bytes, condition: ifNew)
       if again == 412 || again == 409 {
         good("if-none-match", "status \(again) for a body that is there")
       } else {
@@ -185,20 +187,6 @@ extension RemoteCheck {
     }
   }
 
-  /// Puts an object; makes the folders if the server wants them.
-  private func put(
-    _ name: ObjectName, _ bytes: [UInt8], _ digest: [UInt8],
-    _ condition: HTTPField? = HTTPField("If-None-Match", "*")
-  ) async throws(RemoteReason) -> Int {
-    let length = UInt64(bytes.count)
-    let status = try await server.put(
-      name, .bytes(bytes), length: length, digest: digest, condition: condition)
-    guard status == 409 else { return status }
-    try await server.makeFolders()
-    return try await server.put(
-      name, .bytes(bytes), length: length, digest: digest, condition: condition)
-  }
-
   private func read(_ name: ObjectName) async throws(RemoteReason) -> [UInt8]? {
     guard case .bytes(let bytes, _) = try await server.document(name) else { return nil }
     return bytes
@@ -210,7 +198,7 @@ extension RemoteCheck {
     let name = ObjectName.document(of: ByteString(bytes: Self.random(16)), in: options.namespace)
     let bytes = SignedDocument.encode(inner, bodies: [], secret: options.secret)
     do throws(RemoteReason) {
-      _ = try await put(name, bytes, MessageDigest.of(bytes, .sha256), nil)
+      _ = try await server.put(name, bytes, condition: nil)
       written.append(name)
       guard case .bytes(let found, let tag) = try await server.document(name),
         let signed = try? SignedDocument.decode(found, secret: options.secret), signed == inner
@@ -225,7 +213,7 @@ extension RemoteCheck {
         note("etag", "If-None-Match is ignored: documents are read in full")
       }
       let other = SignedDocument.encode(inner + [1], bodies: [], secret: options.secret)
-      let status = try await server.putDocument(
+      let status = try await server.put(
         name, other, condition: HTTPField("If-Match", "\"no-such-tag\""))
       if status == 412 {
         good("if-match", "two writers lose no update")
@@ -244,7 +232,7 @@ extension RemoteCheck {
     let name = ObjectName.body(digest)
     do throws(RemoteReason) {
       let start = monotonicNanoseconds()
-      guard TierServer.stored.contains(try await put(name, bytes, digest)) else {
+      guard TierServer.stored.contains(try await server.put(name, bytes, condition: ifNew)) else {
         return note("size", "a body of 8 MiB is not taken")
       }
       written.append(name)

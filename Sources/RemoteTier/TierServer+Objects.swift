@@ -113,38 +113,48 @@ extension TierServer {
     return response.head.fields.contentLength ?? length == length ? .whole : .otherLength
   }
 
-  /// Puts an object.
+  /// Puts an object. After 409 the folders are made, and it is put once more.
   ///
-  /// - Parameter condition: `If-None-Match: *` or `If-Match`; servers may ignore it.
-  /// - Returns: the status: 200, 201, 202 or 204 if it was taken, 409 or 412 if the condition does
-  ///   not hold. Any other is a failure of the server, which is recorded: a wrong folder or bucket
-  ///   must not get body after body.
+  /// - Parameters:
+  ///   - condition: `If-None-Match: *` or `If-Match`; servers may ignore it.
+  ///   - body: Returns the body, each time it is sent.
+  /// - Returns: the status: 200, 201, 202 or 204 if it was taken, 409 if another writer is at it, 412 if
+  ///   the condition does not hold. Any other is a failure of the server, which is recorded: a wrong
+  ///   folder or bucket must not get body after body.
   func put(
-    _ name: ObjectName, _ body: RequestBody, length: UInt64, digest: [UInt8],
-    condition: HTTPField?
+    _ name: ObjectName, length: UInt64, digest: [UInt8], condition: HTTPField?,
+    body: () -> RequestBody?
   ) async throws(RemoteReason) -> Int {
     let kind = name.kind == .document ? "application/json" : "application/octet-stream"
     let fields = [HTTPField("Content-Type", kind)] + (condition.map { [$0] } ?? [])
-    let (response, admission) = try await send(
-      .writing, "PUT", name.path, fields: fields, body: body, bodyDigest: digest, bytes: length)
-    await response.body.end(within: 16 << 10)
-    let status = response.head.status
-    let isUsual = Self.stored.contains(status) || status == 409 || status == 412
-    admission.finish(isUsual ? nil : .serverError)
-    return status
+    var hasFolders = false
+    while true {
+      guard let body = body() else { throw .notStored }
+      let (response, admission) = try await send(
+        .writing, "PUT", name.path, fields: fields, body: body, bodyDigest: digest, bytes: length)
+      await response.body.end(within: 16 << 10)
+      let status = response.head.status
+      let isUsual = Self.stored.contains(status) || status == 409 || status == 412
+      admission.finish(isUsual ? nil : .serverError)
+      guard status == 409, !hasFolders else { return status }
+      try await makeFolders()
+      hasFolders = true
+    }
   }
 
-  func putDocument(
+  /// Puts short bytes as ``put(_:length:digest:condition:body:)`` does.
+  func put(
     _ name: ObjectName, _ bytes: [UInt8], condition: HTTPField?
   ) async throws(RemoteReason) -> Int {
     try await put(
-      name, .bytes(bytes), length: UInt64(bytes.count), digest: MessageDigest.of(bytes, .sha256),
-      condition: condition)
+      name, length: UInt64(bytes.count), digest: MessageDigest.of(bytes, .sha256),
+      condition: condition
+    ) { .bytes(bytes) }
   }
 
   /// Creates the folders of the server (WebDAV, RFC 4918, section 9.3), which some servers want
   /// before the first PUT.
-  func makeFolders() async throws(RemoteReason) {
+  private func makeFolders() async throws(RemoteReason) {
     if case .s3 = server.access { return }
     for path in ["", "\(ObjectName.Kind.body.rawValue)/", "\(ObjectName.Kind.document.rawValue)/"] {
       let (response, admission) = try await send(.writing, "MKCOL", path)

@@ -108,18 +108,18 @@ struct TierServerObjectsTests {
     let transport = ScriptedTransport(.init(status: status))
     let server = try Machine.server(transport)
     for _ in 0..<Breaker.failuresInRow {
-      #expect(try await server.putDocument(name, [1], condition: nil) == status)
+      #expect(try await server.put(name, [1], condition: nil) == status)
     }
     #expect(server.statistics.writing == (isGood ? "closed" : "open"))
-    #expect(transport.uploads == Array(repeating: [1], count: 3))
+    // It is put twice where folders may be missing.
+    #expect(transport.uploads == Array(repeating: [1], count: status == 409 ? 6 : 3))
   }
 
   @Test func `an object has its type and its condition`() async throws {
     let transport = ScriptedTransport(.init())
     let server = try Machine.server(transport)
-    _ = try await server.putDocument(name, [1], condition: HTTPField("If-Match", "\"x\""))
-    _ = try await server.put(
-      .body([7]), .bytes([2]), length: 1, digest: [7], condition: nil)
+    _ = try await server.put(name, [1], condition: HTTPField("If-Match", "\"x\""))
+    _ = try await server.put(.body([7]), length: 1, digest: [7], condition: nil) { .bytes([2]) }
     let fields = transport.requests.map(\.fields)
     #expect(
       fields.map { $0.first(named: "Content-Type")?.text } == [
@@ -131,18 +131,24 @@ struct TierServerObjectsTests {
   @Test func `folders are made from the outside to the inside, and not where there are none`()
     async throws
   {
-    for status in [201, 405, 409, 403, 501] {
-      let transport = ScriptedTransport(.init("x", status: status))
-      let server = try Machine.server(transport)
-      try await server.makeFolders()
-      #expect(
-        transport.requests.map { "\($0.method) \($0.url.target)" }
-          == ["MKCOL /team/", "MKCOL /team/cas/", "MKCOL /team/ac/"])
+    func requests(
+      _ status: Int, access: RemoteServer.Access = .open
+    ) async throws -> [String] {
+      let transport = ScriptedTransport {
+        .success(.init("x", status: $0.method.description == "PUT" ? 409 : status))
+      }
+      let server = try Machine.server(transport, access: access)
+      #expect(try await server.put(.body([7]), [1], condition: nil) == 409)
       #expect(server.refusal(of: .writing) == nil, "\(status)")
+      return transport.requests.map { "\($0.method) \($0.url.target)" }
     }
-    let transport = ScriptedTransport(.init())
+    let put = "PUT /team/\(ObjectName.body([7]).path)"
+    for status in [201, 405, 409, 403, 501] {
+      #expect(
+        try await requests(status)
+          == [put, "MKCOL /team/", "MKCOL /team/cas/", "MKCOL /team/ac/", put])
+    }
     let credentials = S3Credentials(region: "r", accessKey: "a", secretKey: "s")
-    try await Machine.server(transport, access: .s3(credentials)).makeFolders()
-    #expect(transport.requests.isEmpty)
+    #expect(try await requests(201, access: .s3(credentials)) == [put, put])
   }
 }
