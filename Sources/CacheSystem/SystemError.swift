@@ -19,12 +19,33 @@ public struct SystemError: Error, Sendable, Hashable, CustomStringConvertible {
   package static let wouldBlock = SystemError(EWOULDBLOCK)
   package static let inputOutput = SystemError(EIO)
   package static let nameTooLong = SystemError(ENAMETOOLONG)
+  package static let notEmpty = SystemError(ENOTEMPTY)
+  package static let readOnlyFileSystem = SystemError(EROFS)
+  /// The name does not refer to a regular file.
+  package static let notAFile = SystemError(EISDIR)
+  /// The file is larger than the limit for its kind.
+  package static let tooLarge = SystemError(EFBIG)
+  /// The file does not have the expected length.
+  package static let wrongLength = SystemError(EOVERFLOW)
 
   /// Whether the volume or the user's quota is full.
   package var isNoSpace: Bool { code == ENOSPC || code == EDQUOT }
 
-  /// Whether the path, or a directory on it, is a symbolic link or has the wrong kind.
-  package var isWrongKind: Bool { code == ELOOP || code == ENOTDIR || code == EISDIR }
+  /// Whether the path, or a directory on it, is a symbolic link or has the wrong kind, such as a socket.
+  package var isWrongKind: Bool {
+    code == ELOOP || code == ENOTDIR || code == EISDIR || code == ENXIO
+  }
+
+  package var isPermission: Bool { code == EACCES || code == EPERM }
+
+  package var isReadOnly: Bool { code == EROFS }
+
+  /// Whether the process or the system has too many open files.
+  package var isOutOfDescriptors: Bool { code == EMFILE || code == ENFILE }
+
+  /// Whether this process may not open a file, or not now. So the error says nothing about what is in
+  /// it.
+  package var isRefusal: Bool { isOutOfDescriptors || isPermission || isReadOnly }
 
   /// Whether a copy is needed because no hard link is possible here: too many links, not supported,
   /// another volume, or not allowed.
@@ -39,36 +60,4 @@ func retryOnInterrupt<R>(_ body: () throws(SystemError) -> R) throws(SystemError
   while true {
     do { return try body() } catch  where error == .interrupted { continue } catch { throw error }
   }
-}
-
-extension SystemError {
-  package var isPermission: Bool { code == EACCES || code == EPERM }
-
-  package var isReadOnly: Bool { code == EROFS }
-
-  package static let notEmpty = SystemError(ENOTEMPTY)
-}
-
-extension SystemError {
-  /// The name does not refer to a regular file.
-  package static let notAFile = SystemError(EISDIR)
-
-  /// The file is larger than the limit for its kind.
-  package static let tooLarge = SystemError(EFBIG)
-}
-
-extension SystemError {
-  /// Whether the process or the system has too many open files.
-  package var isOutOfDescriptors: Bool { code == EMFILE || code == ENFILE }
-
-  /// Whether this process may not open a file, or not now. So the error says nothing about what is in
-  /// it.
-  package var isRefusal: Bool { isOutOfDescriptors || isPermission || isReadOnly }
-
-  package static let readOnlyFileSystem = SystemError(EROFS)
-}
-
-extension SystemError {
-  /// The file does not have the expected length.
-  package static let wrongLength = SystemError(EOVERFLOW)
 }

@@ -143,7 +143,7 @@ package final class Tree: Sendable {
     do throws(SystemError) {
       return try openFile(path, document.entry.length, entries).status.fileNumber
     } catch {
-      if error.meansNoBody { return nil }
+      if !error.isForNow { return nil }
       throw StoreError(error, path: "\(self.path)/entries/\(path.text)")
     }
   }
@@ -155,7 +155,7 @@ package final class Tree: Sendable {
     do throws(SystemError) {
       _ = try openFile(located)
       return true
-    } catch { return !error.meansNoBody }
+    } catch { return error.isForNow }
   }
 
   /// Returns whether the body of an entry has the bytes that were stored.
@@ -175,7 +175,7 @@ package final class Tree: Sendable {
       return try fileSystem.holdsBody(
         body.file, slot.digest, count: slot.length, hashSeed: hashSeed)
     } catch {
-      if error.meansNoBody { return false }
+      if !error.isForNow { return false }
       throw .unreadable
     }
   }
@@ -286,12 +286,10 @@ package final class Tree: Sendable {
 }
 
 extension SystemError {
-  /// Whether the file may be intact, but cannot be read now: no permission, too many open files, a
-  /// device error.
-  var isForNow: Bool { isPermission || isOutOfDescriptors || self == .inputOutput }
-}
-
-extension SystemError {
-  /// Whether there is no file, one of another kind, or one of another length.
-  fileprivate var meansNoBody: Bool { self == .notFound || self == .wrongLength || isWrongKind }
+  /// Whether the file may be intact, but cannot be read now: no permission, too many open files, no
+  /// memory, a device or a server that fails. That is every error, unless there is no file, or one of
+  /// another kind or length.
+  var isForNow: Bool {
+    code != 0 && self != .notFound && self != .wrongLength && self != .tooLarge && !isWrongKind
+  }
 }

@@ -133,6 +133,24 @@ import Testing
     #expect(store.lookUp("k3", variant: 1).entry == nil)
   }
 
+  @Test(arguments: [ENOMEM, ESTALE, ETIMEDOUT])
+  func `a file that cannot be opened for a moment loses no entry`(code: Int32) throws {
+    try makeStore(20)
+    sandbox.remove("journal")
+    let files = FaultyFiles()
+    files.faults.set { call in
+      call.kind == .open && call.name.hasSuffix("0.json") ? SystemError(code) : nil
+    }
+    var store = try sandbox.open(Options(fileSystem: files))
+    store.waitUntilIdle()
+    files.faults.set(nil)
+    store.close()
+    store = try sandbox.open()
+    store.waitUntilIdle()
+    check(store, 20)
+    store.close()
+  }
+
   @Test func `a pin that only the tree knows survives when the entry is stored again`() throws {
     try makeStore(20)
     sandbox.remove("journal")
