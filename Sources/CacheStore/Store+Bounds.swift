@@ -55,7 +55,7 @@ extension Store {
   /// - Throws: `entryTooLarge`, `noSpace`.
   public func checkBodyLength(_ length: UInt64) throws(StoreError) {
     try checkLength(length)
-    try evictor.checkSpace(for: length)
+    try evictor.checkSpace(for: length, leaving: limits.freeBytes)
   }
 
   /// Throws `entryTooLarge` if the limits do not allow a body of this length. One of a spare entry must

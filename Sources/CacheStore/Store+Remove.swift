@@ -121,13 +121,8 @@ extension Store {
   /// - Throws: `readOnly`, `inputOutput`, `noSpace`, `closed`.
   public func removeAll() throws(StoreError) {
     if isReadOnly { throw .readOnly(path) }
-    do throws(StoreError) {
-      try moveAllAway()
-    } catch  where error.code == .noSpace {
-      // The new directory and the record need room.
-      guard evictor.makeSpace(0) else { throw error }
-      try moveAllAway()
-    }
+    // The new directory and the record need room.
+    try evictor.withRoom { () throws(StoreError) in try moveAllAway() }
     events.send(.removed(.asked))
     upkeep.request([.sweep, .compact])
   }

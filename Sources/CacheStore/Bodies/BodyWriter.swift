@@ -35,23 +35,28 @@ public final class BodyWriter: Sendable {
   init(
     store: Store, key: ByteString, variant: UInt64, metadata: EntryMetadata, past: ImportedTimes?
   ) throws(StoreError) {
-    let session = try store.catalog.writer.ownSession()
-    let name = session.unusedName()
-    let file = try system("\(store.path)/staging/\(session.name.text)/\(name.text)") {
-      () throws(SystemError) in
-      try store.fileSystem.open(
-        name, in: session.directory, [.read, .write, .create, .exclusive])
-    }
+    let file = try store.evictor.withRoom { () throws(StoreError) in try Self.begin(in: store) }
+    (name, written) = (file.name, file.written)
+    state = Mutex(State(session: file.session))
     self.store = store
-    state = Mutex(State(session: session))
-    self.name = name
     self.key = key
     self.variant = variant
     self.metadata = metadata
     self.past = past
-    written = StagedBody(
-      file, fileSystem: store.fileSystem,
-      path: "\(store.path)/staging/\(session.name.text)/\(name.text)")
+  }
+
+  /// Makes the file.
+  private static func begin(
+    in store: Store
+  ) throws(StoreError) -> (session: Session, name: PathName, written: StagedBody) {
+    let session = try store.catalog.writer.ownSession()
+    let name = session.unusedName()
+    let path = "\(store.path)/staging/\(session.name.text)/\(name.text)"
+    let file = try system(path) { () throws(SystemError) in
+      try store.fileSystem.open(
+        name, in: session.directory, [.read, .write, .create, .exclusive])
+    }
+    return (session, name, StagedBody(file, fileSystem: store.fileSystem, path: path))
   }
 
   deinit { discard() }
@@ -64,13 +69,21 @@ public final class BodyWriter: Sendable {
   /// - Throws: `entryTooLarge` as soon as the body is longer than the limits allow, `noSpace`,
   ///   `inputOutput`, `closed`. The writer is then discarded.
   public func write(_ bytes: UnsafeRawBufferPointer) throws(StoreError) {
+    let (count, free) = (UInt64(bytes.count), store.limits.freeBytes)
     do throws(StoreError) {
-      try state.withLock { state throws(StoreError) in
-        guard state.session != nil else { throw .closed(path) }
-        try store.checkLength(
-          state.hasher.count + UInt64(bytes.count), isSpare: metadata.isSpare)
-        unsafe try write(bytes, at: Int64(state.hasher.count))
-        unsafe state.hasher.update(bytes)
+      if free > 0 {
+        try store.evictor.keepFree(free, adding: count, forSpare: metadata.isSpare)
+      }
+      try store.evictor.withRoom(for: count) { () throws(StoreError) in
+        try state.withLock { state throws(StoreError) in
+          guard state.session != nil else { throw .closed(path) }
+          try store.checkLength(state.hasher.count + count, isSpare: metadata.isSpare)
+          try system(path) { () throws(SystemError) in
+            unsafe try store.fileSystem.write(
+              written.file, from: bytes, at: Int64(state.hasher.count))
+          }
+          unsafe state.hasher.update(bytes)
+        }
       }
     } catch {
       discard()
@@ -88,22 +101,6 @@ public final class BodyWriter: Sendable {
       do throws(StoreError) { unsafe try write(buffer) } catch { failure = error }
     }
     if let failure { throw failure }
-  }
-
-  /// Writes bytes to the file. If the disk is full, makes room and tries once more.
-  private func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(StoreError) {
-    do throws(StoreError) {
-      unsafe try writeOnce(bytes, at: offset)
-    } catch  where error.code == .noSpace {
-      guard store.evictor.makeSpace(UInt64(bytes.count)) else { throw error }
-      unsafe try writeOnce(bytes, at: offset)
-    }
-  }
-
-  private func writeOnce(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(StoreError) {
-    try system(path) { () throws(SystemError) in
-      unsafe try store.fileSystem.write(written.file, from: bytes, at: offset)
-    }
   }
 
   /// Stores the body. The writer takes no more bytes afterwards.

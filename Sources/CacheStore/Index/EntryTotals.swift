@@ -11,6 +11,7 @@ struct EntryTotals: Sendable, Hashable {
   var sharedBytes: UInt64 = 0
   var pinnedEntries = 0
   var pinnedBytes: UInt64 = 0
+  var pinnedOverheadBytes: UInt64 = 0
   /// The entries with the tag `spare`, the lengths of their bodies, and the bytes that they would
   /// allocate without sharing files.
   var spareEntries = 0
@@ -33,6 +34,7 @@ struct EntryTotals: Sendable, Hashable {
     if slot.isPinned {
       pinnedEntries += 1
       pinnedBytes += slot.length
+      pinnedOverheadBytes += slot.overhead
     }
     if slot.isSpare {
       spareEntries += 1
@@ -53,6 +55,7 @@ struct EntryTotals: Sendable, Hashable {
     if slot.isPinned {
       pinnedEntries -= 1
       pinnedBytes -= slot.length
+      pinnedOverheadBytes -= slot.overhead
     }
     if slot.isSpare {
       spareEntries -= 1

@@ -113,7 +113,9 @@ extension Evictor {
     }
     let bound = entry.past.map { max($0.accessed.nanoseconds, old?.accessed ?? .min) }
     if limits.freeBytes > 0 {
-      try keepFree(limits.freeBytes, adding: entry, hash, olderThan: bound)
+      try keepFree(
+        limits.freeBytes, adding: room(for: entry), olderThan: bound, forSpare: entry.isSpare
+      ) { totals($0, adding: entry, EntrySize(), hash).0 }
     }
     let size = try limits.bytes == nil ? EntrySize() : size(of: entry, hash)
     try checkRoom(for: entry, size, replacing: old)
@@ -135,11 +137,12 @@ extension Evictor {
   private func checkRoom(
     for entry: NewEntry, _ size: EntrySize, replacing old: Slot?
   ) throws(StoreError) {
+    let hasDelegate = delegate != nil
     let isTooLong = try catalog.state.withLock { state throws(StoreError) -> Bool in
       let before = old.map { $0.isPinned ? $0.length : 0 } ?? 0
       let pinned = state.index.totals.pinnedBytes - min(state.index.totals.pinnedBytes, before)
       if before > 0 { try checkPinQuota(pinned, adding: entry.length, replacing: before, state) }
-      guard let most = state.limits.bytes, delegate == nil else { return false }
+      guard let most = state.limits.bytes, !hasDelegate else { return false }
       let kept = pinned - min(pinned, state.index.totals.sharedBytes)
       // An equal body that is stored already takes no more room on disk.
       let isShared =
@@ -148,7 +151,10 @@ extension Evictor {
       let (bytes, isTooLarge) = kept.addingReportingOverflow(isShared ? 0 : entry.length)
       if isTooLarge || state.limits.accounting == .logical { return isTooLarge || bytes > most }
       let budget = JournalBudget(live: size.record, limit: most, journal.sizes).bytes
-      return bytes + size.overhead + budget + state.logReserve > most
+      let replaced = old.map { $0.isPinned ? $0.overhead : 0 } ?? 0
+      let others = state.index.totals.pinnedOverheadBytes
+      let overhead = others - min(others, replaced) + size.overhead
+      return bytes + overhead + budget + state.logReserve > most
     }
     if isTooLong {
       throw StoreError(

@@ -71,54 +71,76 @@ private struct VolumeReserve {
 }
 
 extension Evictor {
-  /// Evicts entries until the volume has the free bytes that the limits demand.
-  func keepFree(
-    _ free: UInt64, adding entry: NewEntry, _ hash: KeyHash, olderThan bound: Int64?
-  ) throws(StoreError) {
-    let bytes = room(for: entry)
-    var (isQueried, hasDropped) = (false, false)
+  /// The bytes or inodes that are missing on the volume.
+  private struct Lack {
+    let free: UInt64
+    let wanted: UInt64
+    /// Whether inodes are missing. It is not known how many an eviction frees.
+    var isOfFiles = false
+  }
+
+  /// Frees room on the volume until nothing is missing any more. Before entries are evicted, replaced ones
+  /// are deleted, and dead records dropped.
+  ///
+  /// - Returns: false if something is missing, and `evict` evicts nothing or does not help.
+  private func free(
+    _ lack: () throws(StoreError) -> Lack?, evict: () throws(StoreError) -> Slot?
+  ) throws(StoreError) -> Bool {
+    var (isSwept, hasDropped) = (false, false)
     var pending = PendingSpace()
-    while true {
-      let available = try system(path) { () throws(SystemError) in
-        try freeBytes(adding: bytes)
-      }
-      if available >= free { return }
+    while let lack = try lack() {
       // What was written may have taken the place of something, and others may have freed bytes.
-      if !isQueried {
-        isQueried = true
-        // Replaced entries wait for their deletion, and others must not go for them.
+      volume.withLock { $0.expire() }
+      if !isSwept {
+        isSwept = true
         catalog.tree.staging.sweepReplaced()
-        volume.withLock { $0.expire() }
         continue
       }
       if !hasDropped {
         hasDropped = true
-        if dropDeadRecords(of: free - available) { continue }
+        if dropDeadRecords(of: lack.wanted - min(lack.wanted, lack.free)) { continue }
       }
-      volume.withLock { $0.expire() }
-      let step = pending.step(free: available, wanted: free)
-      if step == .synchronize {
-        try? compactor.settler.volumeSync.flush()
-        continue
+      switch lack.isOfFiles ? .evict : pending.step(free: lack.free, wanted: lack.wanted) {
+      case .evict:
+        guard let evicted = try evict() else { return false }
+        pending.add(freedBytes(of: evicted))
+      case .synchronize: try? compactor.settler.volumeSync.flush()
+      case .giveUp: return false
       }
+    }
+    return true
+  }
+
+  /// Evicts entries until the volume has the free bytes that the limits demand, after so many more were
+  /// written.
+  ///
+  /// - Parameters:
+  ///   - bytes: the bytes to be written.
+  ///   - bound: see `evictOne`, also for the others.
+  func keepFree(
+    _ free: UInt64, adding bytes: UInt64, olderThan bound: Int64? = nil, forSpare isSpare: Bool,
+    planned: (borrowing StoreState) -> EntryTotals = { $0.index.totals }
+  ) throws(StoreError) {
+    var available: UInt64 = 0
+    var isTooLong = false
+    let isKept = try self.free { () throws(StoreError) in
+      available = try system(path) { () throws(SystemError) in try freeBytes(adding: bytes) }
+      return available < free ? Lack(free: available, wanted: free) : nil
+    } evict: { () throws(StoreError) in
       // Nothing is evicted if the free bytes are not known, or for a body that cannot be stored anyway.
-      let isTooLong = try system(path) { () throws(SystemError) in
+      isTooLong = try system(path) { () throws(SystemError) in
         try self.isTooLong(bytes, leaving: free)
       }
-      guard !isTooLong, step == .evict,
-        let evicted = try evictOne(
-          .freeSpace, olderThan: bound, forSpare: entry.isSpare,
-          planned: { self.totals($0, adding: entry, EntrySize(), hash).0 })
-      else {
-        let error = full(.freeSpace, bound)
-        if bound == nil, error.code == .leastRecent, !isTooLong { throw error }
-        throw StoreError(
-          .noSpace, path: path,
-          cause: "\(available) bytes are free on the volume, the limits leave \(free) bytes free",
-          remedy: "free space on the disk, or lower that limit")
-      }
-      pending.add(freedBytes(of: evicted))
+      if isTooLong { return nil }
+      return try evictOne(.freeSpace, olderThan: bound, forSpare: isSpare, planned: planned)
     }
+    if isKept { return }
+    let error = full(.freeSpace, bound)
+    if bound == nil, error.code == .leastRecent, !isTooLong { throw error }
+    throw StoreError(
+      .noSpace, path: path,
+      cause: "\(available) bytes are free on the volume, the limits leave \(free) bytes free",
+      remedy: "free space on the disk, or lower that limit")
   }
 
   /// The status of the volume; `nil` if it cannot be queried.
@@ -130,7 +152,7 @@ extension Evictor {
 
   /// Returns the most bytes that an entry still takes on the volume, with the directories of key and
   /// shard. A staged body is there already, and the volume is queried again.
-  private func room(for entry: NewEntry) -> UInt64 {
+  func room(for entry: NewEntry) -> UInt64 {
     if entry.isStaged { volume.withLock { $0.expire() } }
     let length = entry.isStaged ? 0 : entry.length
     return length + min(5 * catalog.place.blockBytes, .max - length)
@@ -161,41 +183,21 @@ extension Evictor {
       _ = try? freeBytes(adding: bytes)
       return
     }
-    var (isQueried, hasDropped) = (false, false)
-    var pending = PendingSpace()
-    while true {
+    _ = try? free { () throws(StoreError) in
       let reserve = catalog.state.withLock {
         VolumeReserve($0, segmentBytes: $0.journalBudget().segmentBytes)
       }
       // `keepFree` counts the entry if it keeps more bytes free.
       let isEnough = limits.freeBytes >= reserve.bytes
-      guard let free = try? freeBytes(adding: isEnough ? 0 : bytes) else { return }
-      let files = volume.withLock { $0.availableFiles }
-      if isEnough || free >= reserve.bytes, files >= reserve.files { return }
-      volume.withLock { $0.expire() }
-      if !isQueried {
-        isQueried = true
-        catalog.tree.staging.sweepReplaced()
-        continue
-      }
-      if !hasDropped {
-        hasDropped = true
-        if dropDeadRecords(of: bytes + reserve.bytes) { continue }
-      }
-      // Of the inodes it is not known how many an eviction frees.
-      switch files < reserve.files ? .evict : pending.step(free: free, wanted: reserve.bytes) {
-      case .evict: break
-      case .synchronize:
-        try? compactor.settler.volumeSync.flush()
-        continue
-      case .giveUp: return
-      }
-      guard (try? checkSpace(for: entry.isStaged ? 0 : entry.length)) != nil,
-        let evicted = try? evictOne(
-          .freeSpace, forSpare: entry.isSpare,
-          planned: { self.totals($0, adding: entry, EntrySize(), hash).0 })
-      else { return }
-      pending.add(freedBytes(of: evicted))
+      guard let free = try? freeBytes(adding: isEnough ? 0 : bytes) else { return nil }
+      let lacksFiles = volume.withLock { $0.availableFiles } < reserve.files
+      if isEnough || free >= reserve.bytes, !lacksFiles { return nil }
+      return Lack(free: free, wanted: reserve.bytes, isOfFiles: lacksFiles)
+    } evict: { () throws(StoreError) in
+      try checkSpace(for: entry.isStaged ? 0 : entry.length)
+      return try evictOne(
+        .freeSpace, forSpare: entry.isSpare,
+        planned: { totals($0, adding: entry, EntrySize(), hash).0 })
     }
   }
 
@@ -224,7 +226,7 @@ extension Evictor {
       if !evicting { return dead }
       let totals = state.index.totals
       let all = totals.bodyBytes + totals.overheadBytes
-      return dead + all - min(all, totals.pinnedBytes)
+      return dead + all - min(all, totals.pinnedBytes + totals.pinnedOverheadBytes)
     }
     return (free, removable)
   }
@@ -241,8 +243,11 @@ extension Evictor {
 
   /// Throws `noSpace` if the volume has no room for a body, even without all entries that may be
   /// evicted for it. So nothing is evicted for a body that cannot be stored anyway.
-  func checkSpace(for length: UInt64) throws(StoreError) {
-    guard let (free, removable) = try? space(evicting: evictsOnFullDisk) else { return }
+  ///
+  /// - Parameter kept: the bytes that have to stay free.
+  func checkSpace(for length: UInt64, leaving kept: UInt64 = 0) throws(StoreError) {
+    guard let (all, removable) = try? space(evicting: evictsOnFullDisk) else { return }
+    let free = all - min(all, kept)
     if length > free, length - free > removable {
       throw StoreError(
         .noSpace, path: path,
@@ -263,6 +268,18 @@ extension Evictor {
 
   private func lacksRoom(for bytes: UInt64) -> Bool {
     isVolumeFull || volumeStatus.map { $0.availableBytes < bytes + 64 << 10 } ?? true
+  }
+
+  /// Calls `body`, and if the disk is full, makes room and calls it once more.
+  ///
+  /// - Parameter bytes: the bytes that it writes.
+  func withRoom<R>(
+    for bytes: UInt64 = 0, _ body: () throws(StoreError) -> R
+  ) throws(StoreError) -> R {
+    do throws(StoreError) { return try body() } catch  where error.code == .noSpace {
+      guard makeSpace(bytes) else { throw error }
+      return try body()
+    }
   }
 
   /// Makes room on a full disk.

@@ -44,12 +44,7 @@ final class Evictor: CatalogUser {
   /// Records new limits, and evicts entries until they hold. On a full disk, some go first, to make
   /// room for the record.
   func setLimits(_ limits: Limits) throws(StoreError) {
-    do throws(StoreError) {
-      try record(limits)
-    } catch  where error.code == .noSpace {
-      guard makeSpace(0) else { throw error }
-      try record(limits)
-    }
+    try withRoom { () throws(StoreError) in try record(limits) }
     if excess() != nil { accessTimes.waitForTouches() }
     keepLimits()
   }
@@ -118,6 +113,7 @@ final class Evictor: CatalogUser {
   ///     accessed before this time.
   ///   - isForSpare: whether the room is for a spare entry, for which no other entry goes if the
   ///     spare ones have more than their share.
+  ///   - replaced: the entry that will be replaced, which does not go.
   ///   - planned: returns the totals with the entry that needs the room; by default those of now.
   /// - Returns: the evicted entry; `nil` if none may be evicted.
   func evictOne(
@@ -130,11 +126,12 @@ final class Evictor: CatalogUser {
       let end = min(bound ?? .max, keptSince.load(ordering: .relaxed))
       let victim = catalog.state.withLock { state -> Slot? in
         if bound != nil { return state.index.oldest() }
-        return state.victim(reason, planned(state), before: end, forSpare: isForSpare)
+        return state.victim(
+          reason, planned(state), before: end, forSpare: isForSpare, sparing: replaced)
       }
       // Damage may have made a time of `.max`.
       guard let victim, victim.accessed < end || end == .max,
-        victim.keyHash != replaced?.keyHash || victim.variant != replaced?.variant
+        !victim.isSameEntry(as: replaced)
       else { return nil }
       if try remove(victim, reason) {
         counters.evictions.add(1, ordering: .relaxed)
@@ -317,15 +314,26 @@ extension StoreState {
   ///   - totals: the sums, perhaps with an entry to be stored.
   ///   - end: a spare entry that was accessed at this time or later does not go before others.
   ///   - isForSpare: whether no other than a spare entry goes for more than the share.
+  ///   - replaced: the entry that will be replaced. If it is the only spare one, others go.
   mutating func victim(
     _ reason: RemovalReason, _ totals: EntryTotals, before end: Int64 = .max,
-    forSpare isForSpare: Bool = false
+    forSpare isForSpare: Bool = false, sparing replaced: Slot? = nil
   ) -> Slot? {
     if limits.isSpareShareExceeded(totals, for: reason) {
-      if let spare = index.oldestSpare(), spare.accessed < end { return spare }
+      if let spare = index.oldestSpare(), spare.accessed < end,
+        !spare.isSameEntry(as: replaced)
+      {
+        return spare
+      }
       if isForSpare { return nil }
     }
     return index.oldest()
+  }
+}
+
+extension Slot {
+  fileprivate func isSameEntry(as other: Slot?) -> Bool {
+    keyHash == other?.keyHash && variant == other?.variant
   }
 }
 

@@ -34,12 +34,11 @@ struct PendingSpace {
 
 extension Evictor {
   /// Returns the bytes that the volume gets back for an evicted entry. Those of an entry in the log are freed
-  /// with their segment, and those of a body with its last variant.
+  /// with their segment, and those of a body with the last entry that has it.
   func freedBytes(of evicted: Slot) -> UInt64 {
     if evicted.isUnsettled { return 0 }
     let isShared = catalog.state.withLock { state in
-      state.index.variants(of: evicted.keyHash)
-        .contains { state.index[$0].digest == evicted.digest }
+      state.index.sharing(evicted.digest, length: evicted.length) != nil
     }
     return evicted.overhead + (isShared ? 0 : evicted.length)
   }

@@ -66,6 +66,7 @@ struct EntryModel {
       if head.isPinned {
         totals.pinnedEntries += 1
         totals.pinnedBytes += head.length
+        totals.pinnedOverheadBytes += (UInt64(head.overhead) + 511) / 512 * 512
       }
       if head.isSpare {
         totals.spareEntries += 1

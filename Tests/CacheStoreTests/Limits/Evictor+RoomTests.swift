@@ -62,6 +62,21 @@ import Testing
     #expect(store.statistics.entries == 11)
   }
 
+  @Test func `the files of small pinned entries take room, too`() throws {
+    let store = try sandbox.open(Options(limits: Limits(bytes: 16 << 20)))
+    for number in 0..<60 { try store.put(body(100, number), for: ByteString("k\(number)")) }
+    var count = 0
+    while store.statistics.chargedBytes < 14 << 20 {
+      let key = ByteString("pinned\(count)")
+      try store.put(body(100, count), for: key)
+      try store.pin(key)
+      count += 1
+    }
+    #expect(store.statistics.pinnedBytes < 200_000)
+    #expect(throws: failure(.noSpace, sandbox.root)) { try store.put(body(8 << 20, 1), for: "new") }
+    #expect(store.statistics.entries == 60 + count && store.statistics.evictions == 0)
+  }
+
   @Test func `an equal body beside a pinned one has room`() throws {
     var options = Options(limits: Limits(bytes: 10 << 20, pinnedBytes: 6 << 20))
     options.settling = .within(seconds: 3_600)

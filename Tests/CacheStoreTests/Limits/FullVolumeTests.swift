@@ -96,13 +96,55 @@ import Testing
     store.close()
   }
 
+  @Test(arguments: [Settling.atOnce, .within(seconds: 3_600)])
+  func `a body is written piece by piece although others have left no room`(
+    settling: Settling
+  ) throws {
+    let store = try openWithoutRoom(settling)
+    let writer = try store.makeWriter(for: "long")
+    try writer.write(body(200))
+    try writer.commit()
+    #expect(store.lookUp("long").entry?.body == body(200))
+    #expect(store.statistics.entries > 50)
+    store.close()
+  }
+
+  private func available() throws -> UInt64 {
+    let process = SimulatedProcess(on: volume)
+    let root = try process.open(userPath: "/", [.read, .directory])
+    return try process.volume(of: root.raw).availableBytes
+  }
+
+  @Test func `the free space stays while a body is written`() throws {
+    let store = try open(.atOnce, limits: Limits(freeBytes: 1 << 20))
+    try fill(store, 300)
+    let writer = try store.makeWriter(for: "long")
+    for number in 0..<20 {
+      try writer.write(TestBody.make(65_536, seed: UInt64(number)))
+      #expect(try available() >= 1 << 20)
+    }
+    try writer.commit()
+    #expect(store.info(for: "long")?.length == 20 * 65_536)
+    #expect(throws: StoreError.self) { try store.checkBodyLength(7 << 19) }
+    store.close()
+  }
+
+  @Test func `entries with one body free it with the last of them`() throws {
+    let store = try open(.atOnce, limits: Limits(freeBytes: 1 << 20))
+    let shared = TestBody.make(100_000, seed: 99)
+    for number in 0..<30 { try store.put(shared, for: ByteString("shared\(number)")) }
+    for number in 0..<60 {
+      try store.put(TestBody.make(60_000, seed: UInt64(number)), for: key(number))
+    }
+    #expect(store.lookUp(key(59)).entry != nil && store.statistics.entries > 20)
+    store.close()
+  }
+
   @Test func `settling keeps the free space that the limits demand`() throws {
     let store = try open(.within(seconds: 3_600), limits: Limits(freeBytes: 1 << 20))
     try fill(store, 600)
     try store.settle()
-    let process = SimulatedProcess(on: volume)
-    let root = try process.open(userPath: "/", [.read, .directory])
-    #expect(try process.volume(of: root.raw).availableBytes >= 1 << 20)
+    #expect(try available() >= 1 << 20)
     #expect(store.statistics.entries > 100)
     store.close()
   }

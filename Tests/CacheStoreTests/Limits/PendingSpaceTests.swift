@@ -9,7 +9,7 @@ import Testing
 /// A volume that tells freed bytes late.
 @Suite struct PendingSpaceTests {
   private let sandbox = StoreSandbox()
-  private let body = [UInt8](repeating: 1, count: 40_000)
+  private func body(_ number: Int) -> [UInt8] { TestBody.make(40_000, seed: UInt64(number)) }
 
   @Test(arguments: [true, false])
   func `a store does not empty itself while evicted bytes are not free yet`(
@@ -20,7 +20,7 @@ import Testing
     files.faults.availableBytes = free + 10 << 20
     let store = try sandbox.open(
       Options(limits: Limits(freeBytes: free), fileSystem: files), settling: .atOnce)
-    for number in 0..<40 { try store.put(body, for: ByteString("k\(number)")) }
+    for number in 0..<40 { try store.put(body(number), for: ByteString("k\(number)")) }
     files.faults.availableBytes = free + 20_000
     let evicted = Atomic<UInt64>(0)
     let syncs = Atomic<Int>(0)
@@ -37,11 +37,11 @@ import Testing
       return nil
     }
     if isFreedBySync {
-      try store.put(body, for: "new")
-      #expect(store.lookUp("new").entry?.body == body)
+      try store.put(body(40), for: "new")
+      #expect(store.lookUp("new").entry?.body == body(40))
     } else {
       // The limit holds, and little goes for nothing.
-      let error = #expect(throws: StoreError.self) { try store.put(body, for: "new") }
+      let error = #expect(throws: StoreError.self) { try store.put(body(40), for: "new") }
       #expect(error?.code == .noSpace)
     }
     #expect(syncs.load(ordering: .relaxed) == 1)

@@ -31,6 +31,21 @@ import Testing
     }
   }
 
+  @Test func `others make room for a new version of the only spare entry`() throws {
+    let store = try open(Limits(bytes: 16 << 20))
+    try store.put(TestBody.make(3_500_000, seed: 1), for: "spare", metadata: spare)
+    var count = 0
+    while store.statistics.chargedBytes < 16_300_000 {
+      try store.put(TestBody.make(200_000, seed: UInt64(count)), for: ByteString("k\(count)"))
+      count += 1
+    }
+    #expect(store.statistics.evictions == 0)
+    let body = TestBody.make(4_190_000, seed: 2)
+    try store.put(body, for: "spare", metadata: spare)
+    #expect(store.lookUp("spare").entry?.body == body)
+    #expect(store.statistics.evictions > 0 && keys(store, "k").count > count / 2)
+  }
+
   @Test(arguments: [
     Limits(entries: 40), Limits(bytes: 4_000, accounting: .logical),
     Limits(bytes: 40 * 12_288 + 200_000),
