@@ -104,7 +104,11 @@ int cp_open(int directory, const char *path, int options, uint16_t mode) {
 
 void cp_close(int descriptor) { close(descriptor); }
 
+// Apple's systems refuse more than INT_MAX bytes at once. The callers go on after fewer.
+static size_t at_once(size_t count) { return count < 1u << 30 ? count : 1u << 30; }
+
 int64_t cp_read(int descriptor, void *buffer, size_t count, int64_t offset) {
+  count = at_once(count);
   if (offset < 0) RETURN_RESULT(read(descriptor, buffer, count));
   RETURN_RESULT(pread(descriptor, buffer, count, (off_t)offset));
 }
@@ -117,7 +121,7 @@ int64_t cp_read_file(int directory, const char *path, void *buffer, size_t count
   size_t done = 0;
   int64_t result = 0;
   while (done < count) {
-    ssize_t got = read(descriptor, (char *)buffer + done, count - done);
+    ssize_t got = read(descriptor, (char *)buffer + done, at_once(count - done));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) result = -errno;
     if (got <= 0) break;
@@ -130,6 +134,7 @@ int64_t cp_read_file(int directory, const char *path, void *buffer, size_t count
 }
 
 int64_t cp_write(int descriptor, const void *buffer, size_t count, int64_t offset) {
+  count = at_once(count);
   if (offset < 0) RETURN_RESULT(write(descriptor, buffer, count));
   RETURN_RESULT(pwrite(descriptor, buffer, count, (off_t)offset));
 }

@@ -40,8 +40,8 @@ extension Store {
   private func amend(
     _ key: ByteString, _ variant: UInt64, _ change: (inout EntryMetadata, inout Bool) -> Void
   ) throws(StoreError) -> Bool {
-    defer { evictor.keepLimits() }
     if isReadOnly { throw .readOnly(path) }
+    defer { evictor.keepLimits() }
     let hash = catalog.hash(key)
     try recovery.askTree(hash, variant)
     do throws(StoreError) {

@@ -98,6 +98,7 @@ public final class Store: Sendable {
     var showsCrash = true
     if !isRefused && !isReadOnly {
       try? accessTimes.flush()
+      accessTimes.withdraw()
       showsCrash = keepSessionIfNotCompared()
     }
     catalog.endClosing()

@@ -21,7 +21,10 @@ public final class StagedBody: Sendable {
   /// - Throws: `inputOutput`.
   public func read(at offset: UInt64, upTo count: Int) throws(StoreError) -> [UInt8] {
     try system(path) { () throws(SystemError) in
-      try fileSystem.readBytes(file, count: count, at: Int64(clamping: offset))
+      let length = try fileSystem.status(of: file.raw).length
+      let rest = Int(clamping: length - min(length, offset))
+      return try fileSystem.readBytes(
+        file, count: max(0, min(count, rest)), at: Int64(clamping: offset))
     }
   }
 }

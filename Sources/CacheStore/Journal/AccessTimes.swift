@@ -29,9 +29,12 @@ final class AccessTimes: CatalogUser {
     defer { compactor.tendJournal() }
     while try !flushSome() {}
     // Accesses since then are announced again.
-    pendingTouches.withdraw(place.staging.raw, fileSystem)
+    withdraw()
     if reader.state.withLock({ !$0.touched.isEmpty }) { announceTouches() }
   }
+
+  /// Lets others evict without waiting for this process.
+  func withdraw() { pendingTouches.withdraw(place.staging.raw, fileSystem) }
 
   private func flushSome() throws(StoreError) -> Bool {
     var isLast = true

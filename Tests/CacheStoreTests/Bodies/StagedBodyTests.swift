@@ -54,6 +54,16 @@ import Testing
     #expect(try writer.written.read(at: 500, upTo: 10) == [])
   }
 
+  @Test func `any number of bytes may be asked for`() throws {
+    let writer = try sandbox.open().makeWriter(for: "k")
+    try writer.write([1, 2, 3])
+    for count in [3, 4, .max] {
+      #expect(try writer.written.read(at: 1, upTo: count) == [2, 3])
+    }
+    #expect(try writer.written.read(at: 0, upTo: -1) == [])
+    #expect(try writer.written.read(at: .max, upTo: .max) == [])
+  }
+
   @Test func `a read that fails names the file in staging`() throws {
     let files = FaultyFiles()
     let store = try sandbox.open(Options(fileSystem: files))

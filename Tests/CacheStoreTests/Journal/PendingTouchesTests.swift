@@ -45,6 +45,22 @@ import Testing
     again.close()
   }
 
+  @Test func `a store that cannot append them any more lets others evict at once`() throws {
+    let files = FaultyFiles()
+    let store = try sandbox.open(Options(fileSystem: files))
+    try store.put([1], for: "a")
+    store.waitUntilIdle()
+    files.faults.setFull(true)
+    #expect(store.lookUp("a").entry != nil)
+    store.close()
+    let others = RealFileSystem()
+    let staging = try others.open(
+      userPath: sandbox.inside("staging"), [.read, .directory])
+    #expect(!PendingTouches().areElsewhere(staging.raw, others))
+    // Released only now.
+    withExtendedLifetime(store) {}
+  }
+
   @Test func `the upkeep appends access times when it can again`() throws {
     let process = SimulatedProcess(on: SimulatedVolume())
     let store = try Store(at: CrashScenario.path, options: Options(fileSystem: process))
@@ -53,8 +69,9 @@ import Testing
     // First the fault: the upkeep may write as soon as the entry is read.
     process.setFault(SimulatedFault(.fail(.inputOutput), at: 1) { $0.kind == .write })
     #expect(store.lookUp("a").entry != nil)
+    // While they are being appended, they are not there either.
+    while process.struck == nil { usleep(10_000) }
     while store.catalog.state.withLock({ !$0.touched.isEmpty }) { usleep(10_000) }
-    #expect(process.struck != nil)
     store.close()
   }
 
