@@ -21,7 +21,7 @@ extension Store {
     var hasAsked = false
     var reason = MissReason.absent
     for _ in 0..<Self.maximumAttempts {
-      switch find(hash, variant, key) {
+      switch find(hash, variant, key, hasAsked: hasAsked) {
       case .memory(let entry): return hit(entry, key)
       case .disk(let located):
         do throws(ReadFailure) {
@@ -47,12 +47,14 @@ extension Store {
   static var maximumAttempts: Int { 8 }
 
   @inline(__always)
-  private func find(_ hash: KeyHash, _ variant: UInt64, _ key: ByteString) -> Found {
+  private func find(
+    _ hash: KeyHash, _ variant: UInt64, _ key: ByteString, hasAsked: Bool
+  ) -> Found {
     let settled = reader.settledTail()
     let (found, isFirstTouch) = reader.state.withLock { state -> (Found, Bool) in
       reader.follow(&state, after: settled)
       let slot: UInt32
-      switch state.presence(hash, variant) {
+      switch state.presence(hash, variant, hasAsked: hasAsked) {
       case .present(let number): slot = number
       case .absent: return (.absent, false)
       case .uncertain(let isKnown): return (.uncertain(isKnown: isKnown), false)

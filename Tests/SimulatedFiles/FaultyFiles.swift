@@ -164,7 +164,7 @@ package struct FaultyFiles: FileSystem {
   package func readOnce(
     _ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer, at offset: Int64?
   ) throws(SystemError) -> Int {
-    let limit = try faults.check(.read)
+    let limit = try faults.check(.read, faults.name(of: descriptor))
     // Safety: a part of the caller's buffer.
     let part = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(limit))
     return unsafe try real.readOnce(descriptor, into: part, at: offset)
@@ -173,14 +173,14 @@ package struct FaultyFiles: FileSystem {
   package func writeOnce(
     _ descriptor: Int32, from buffer: UnsafeRawBufferPointer, at offset: Int64?
   ) throws(SystemError) -> Int {
-    let limit = try faults.check(.write)
+    let limit = try faults.check(.write, faults.name(of: descriptor))
     // Safety: a part of the caller's buffer.
     let part = unsafe UnsafeRawBufferPointer(rebasing: buffer.prefix(limit))
     return unsafe try real.writeOnce(descriptor, from: part, at: offset)
   }
 
   package func length(of descriptor: Int32) throws(SystemError) -> Int64 {
-    try faults.check(.length)
+    try faults.check(.length, faults.name(of: descriptor))
     return try real.length(of: descriptor)
   }
 

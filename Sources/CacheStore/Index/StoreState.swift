@@ -6,20 +6,12 @@ struct StoreState: ~Copyable {
   var index: EntryIndex
   var journal: JournalState
   /// Whether the index has every entry; otherwise the tree is searched, too.
-  var isComplete: Bool {
-    get { hasAllRead && journal.unread == nil }
-    set { hasAllRead = newValue }
-  }
-  /// The same for the part of the journal that was read.
-  private var hasAllRead = true
+  var isComplete: Bool { journal.coverage != .partial && journal.unread == nil }
   /// Whether the index has every entry, and the whole journal could be read.
-  var isIndexWhole: Bool { isComplete && journal.isWhole }
+  var isIndexWhole: Bool { journal.isWhole && journal.unread == nil }
   /// The entries that were removed according to the journal. Only noted if the journal is not
   /// whole, or for a checker.
   var removals: Removals?
-  /// While the index is not complete: the records that were compared with the tree, by segment and
-  /// offset.
-  var confirmed: Set<UInt64> = []
   /// Whether a process or the machine ended without closing the store, before it was opened here.
   var endedUncleanly = false
   var entries: EntriesDirectory
@@ -86,22 +78,24 @@ struct StoreState: ~Copyable {
   /// A settled entry is doubtful until it was compared with the tree, while the index is not
   /// complete. For one that is not settled the tree says nothing, so it stays doubtful as long as a
   /// part of the journal after its record cannot be read.
+  ///
+  /// - Parameter hasAsked: whether the caller has just compared it with the tree. As long as the end of
+  ///   the journal cannot be read, others may change it at any time.
   @inline(__always)
-  func isDoubtful(_ slot: Slot) -> Bool {
-    if slot.isUnsettled {
-      return journal.unread != nil
-        || !journal.isWhole && slot.recordPlace < journal.damagedPlace
-    }
-    return !isComplete && slot.segment != 0 && !confirmed.contains(slot.recordPlace)
+  func isDoubtful(_ slot: Slot, hasAsked: Bool = false) -> Bool {
+    if slot.isUnsettled { return journal.hasLost(after: slot) }
+    if isComplete || slot.segment == 0 { return false }
+    return journal.unread != nil && !hasAsked || !journal.confirmed.contains(slot.recordPlace)
   }
 
   /// Returns what the index says about an entry. After closing, none is there.
   @inline(__always)
-  func presence(_ hash: KeyHash, _ variant: UInt64) -> Presence {
+  func presence(_ hash: KeyHash, _ variant: UInt64, hasAsked: Bool) -> Presence {
     guard let number = index.find(hash, variant), !isClosed else {
       return isComplete || isClosed ? .absent : .uncertain(isKnown: false)
     }
-    return isDoubtful(index[number]) ? .uncertain(isKnown: true) : .present(number)
+    return isDoubtful(index[number], hasAsked: hasAsked)
+      ? .uncertain(isKnown: true) : .present(number)
   }
 
   /// Returns the next access time.
@@ -199,12 +193,32 @@ struct StoreState: ~Copyable {
     journal.clearLive()
   }
 
+  /// Changes when the index is built anew, and when records are found to be lost.
+  var version: IndexVersion { IndexVersion(clearings: clearings, damages: journal.damages) }
+
+  /// Notes that the index has every entry of the tree, too.
+  ///
+  /// - Parameter earlier: the version of the index before the tree was read.
+  /// - Returns: false if it has changed since.
+  mutating func setCompleted(since earlier: IndexVersion) -> Bool {
+    guard version == earlier else { return false }
+    if journal.coverage == .partial { journal.coverage = .completed }
+    journal.confirmed = []
+    return true
+  }
+
   /// Forgets what the journal says, so that all of it is read again.
   mutating func forgetJournal() {
     clear()
     journal.forgetSegments()
-    journal.isWhole = true
+    journal.coverage = .whole
   }
+}
+
+/// The version of the index of a process.
+struct IndexVersion: Equatable {
+  let clearings: UInt64
+  let damages: UInt64
 }
 
 /// What the index says about an entry.

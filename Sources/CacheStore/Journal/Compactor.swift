@@ -111,7 +111,10 @@ final class Compactor: CatalogUser {
   func renewJournal() throws(StoreError) -> Bool {
     guard let last = reader.state.withLock({ $0.journal.current?.number }) else { return false }
     let isRenewed = try dropSegments(through: last, untilStopped: true, settles: false)
-    if isRenewed { reader.state.withLock { $0.journal.isWhole = true } }
+    // Unless damage was found meanwhile.
+    reader.state.withLock { state in
+      if isRenewed, state.journal.coverage == .completed { state.journal.coverage = .whole }
+    }
     return isRenewed
   }
 
@@ -200,10 +203,10 @@ final class Compactor: CatalogUser {
         state.journal.bytes.live < Self.quickPurgeBytes,
         let first = state.journal.first
       else { return false }
-      // Damage may have made any time.
+      // Damage may have made any time, and a clock that was wrong one that is to come.
       let (age, isFar) = tree.clock.now().subtractingReportingOverflow(
         first.segment.created.nanoseconds)
-      return isFar || age > Self.purgeAgeNanoseconds
+      return isFar || age < 0 || age > Self.purgeAgeNanoseconds
     }
   }
 

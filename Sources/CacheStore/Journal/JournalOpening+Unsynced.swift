@@ -86,11 +86,9 @@ extension JournalOpening {
 
   private func loadAgain() throws(StoreError) {
     try reader.state.withLock { state throws(StoreError) in
-      let entries = state.entries
       state.forgetJournal()
       (state.limits, state.limitsSegment) = (.none, 0)
       try reader.load(&state)
-      state.entries = entries
     }
   }
 }

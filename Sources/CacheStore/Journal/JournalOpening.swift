@@ -29,14 +29,13 @@ struct JournalOpening {
         try openLocked()
       }
     // Without locks, which others would take for those of processes.
-    if isReadOnly { try load(afterRestart: tree.staging.sessionBoots().earlier) }
+    if isReadOnly { _ = try load(afterRestart: tree.staging.sessionBoots().earlier) }
     reader.state.withLock { state in
       state.isOpened = true
       state.journal.setOpened()
       if state.journal.current == nil && tree.hasKeys(in: state.entries) {
-        state.journal.isWhole = false
+        state.journal.setPartial()
       }
-      state.isComplete = state.journal.isWhole
       if !state.isComplete { work.insert(.reconcile) }
       if state.wantsCompaction || state.journal.hasDroppedFiles { work.insert(.compact) }
     }
@@ -50,7 +49,7 @@ struct JournalOpening {
   /// lock.
   private func openLocked() throws(StoreError) -> UpkeepWork {
     var mayHaveRestarted = try mayHaveRestarted()
-    try load(afterRestart: mayHaveRestarted)
+    let endedAsMarked = try load(afterRestart: mayHaveRestarted)
     let marked = mayHaveRestarted ? nil : try endUsedSince()
     if marked != nil {
       mayHaveRestarted = true
@@ -80,7 +79,7 @@ struct JournalOpening {
     // While another process has the store open, the journal has no mark. A mark of this run of the
     // machine that the journal does not reach means damage; without one, the power may have failed.
     let isUnmarked = reader.state.withLock { state in
-      !state.journal.endedAsMarked && (state.journal.isWhole || journal.markedEnd == nil)
+      !endedAsMarked && (state.journal.isWhole || journal.markedEnd == nil)
     }
     guard isUnmarked, try !tree.staging.hasLiveSessions() else { return [] }
     reader.state.withLock { $0.endedUncleanly = true }
@@ -114,15 +113,18 @@ struct JournalOpening {
     if hasBegun { journal.rollsNext.store(true, ordering: .relaxed) }
   }
 
-  private func load(afterRestart hasRestarted: Bool) throws(StoreError) {
+  /// - Returns: whether the journal ends as its closing mark says.
+  private func load(afterRestart hasRestarted: Bool) throws(StoreError) -> Bool {
     // The sessions are read only after a restart.
     let isUsedSince = hasRestarted ? try tree.staging.sessionBoots().this : false
-    try reader.state.withLock { state throws(StoreError) in
+    // Before the journal: a read-only store holds no lock, and others may go on.
+    let marked = journal.markedEnd
+    return try reader.state.withLock { state throws(StoreError) in
       // A number that was left out before the restart is damage.
       state.journal.hasRestarted = isUsedSince
       try reader.load(&state)
       state.journal.hasRestarted = hasRestarted
-      try holdAgainstMark(&state)
+      return try hold(&state, against: marked)
     }
   }
 
@@ -130,18 +132,23 @@ struct JournalOpening {
   /// before its mark was cut off, so the tree decides. If the journal ends after its mark, or the
   /// mark is from another run of the machine, the store was not closed, or the power may have
   /// failed: then tree and journal are compared.
-  private func holdAgainstMark(_ state: inout StoreState) throws(StoreError) {
-    let end = journal.markedEnd
-    state.journal.openedSequence = state.journal.sequence
+  ///
+  /// - Returns: whether they agree, also if the end cannot be read.
+  private func hold(
+    _ state: inout StoreState, against end: UInt64?
+  ) throws(StoreError) -> Bool {
+    let sequence = state.journal.sequence
+    state.journal.openedSequence = sequence
     // Where the journal ends is not known before it was read.
-    if state.journal.unread != nil { return }
-    state.journal.endedAsMarked =
-      state.journal.sequence == 0 ? !tree.hasKeys(in: state.entries) : end == state.journal.sequence
-    guard let end, end > state.journal.sequence else { return }
+    if state.journal.unread != nil { return true }
+    guard let end, end > sequence else {
+      return sequence == 0 ? !tree.hasKeys(in: state.entries) : end == sequence
+    }
     if state.journal.isWhole { try reader.noteRemovals(&state) }
     state.journal.noteDamage()
     // The next record leaves a gap, so that processes that read the journal before it is written
     // anew notice the damage.
     state.journal.sequence = end
+    return false
   }
 }

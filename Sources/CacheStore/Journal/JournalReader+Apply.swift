@@ -90,7 +90,7 @@ extension JournalReader {
       state.removals?.clear()
       state.journal.hasRemoved = state.journal.hasRemoved || !state.isOpened
       state.clear()
-      reopenEntries(&state)
+      _ = reopenMovedEntries(&state)
     case .drop:
       guard let number = unsafe DropRecord.through(payload: Array(payload)) else { break }
       state.journal.oldestNeeded = UInt32(clamping: number &+ 1)
@@ -108,20 +108,15 @@ extension JournalReader {
     return true
   }
 
-  /// Opens the present `entries` directory. If that fails, `confirmEntries` does it later.
-  func reopenEntries(_ state: inout StoreState) {
-    guard
-      let directory = try? fileSystem.open(Layout.entries, in: place.root, [.read, .directory])
-    else { return }
-    state.entries = EntriesDirectory(directory)
-  }
-
-  /// Opens the `entries` directory in the store if it is not the open one.
+  /// Opens the `entries` directory in the store if it is not the open one. If that fails,
+  /// `confirmEntries` does it later.
   ///
   /// - Returns: whether it was another one.
   func reopenMovedEntries(_ state: inout StoreState) -> Bool {
     guard hasMovedEntries(state) else { return false }
-    reopenEntries(&state)
+    if let directory = try? fileSystem.open(Layout.entries, in: place.root, [.read, .directory]) {
+      state.entries = EntriesDirectory(directory)
+    }
     return true
   }
 

@@ -29,15 +29,9 @@ extension JournalReader {
   /// - Throws: the error for which it could not be read. It is read again before it is used.
   func noteRemovals(_ state: inout StoreState) throws(StoreError) {
     let damages = state.journal.damages
-    // Records of removals of all entries make new objects for the same directory.
-    let entries = state.entries
     state.forgetJournal()
     state.removals = Removals()
-    defer {
-      state.entries = entries
-      state.journal.damages = damages
-      _ = reopenMovedEntries(&state)
-    }
+    defer { state.journal.damages = damages }
     do throws(StoreError) { _ = try loadOnce(&state) } catch {
       setUnreadable(&state, error)
       throw error
@@ -53,7 +47,6 @@ extension JournalReader {
   ) throws(StoreError) {
     try noteRemovals(&state)
     state.journal.setCutOff()
-    state.isComplete = false
     state.journal.damages += 1
     // The next record leaves a gap, for all who read it before the journal is written anew.
     state.journal.sequence = max(state.journal.sequence, sequence)
@@ -89,10 +82,9 @@ extension JournalReader {
       state.journal.segments.append(nil)
       state.journal.noteDamage()
     }
-    if state.journal.oldestNeeded < first { state.journal.isWhole = false }
+    if state.journal.oldestNeeded < first { state.journal.setPartial() }
     state.journal.hasDroppedFiles =
       first < min(state.journal.oldestNeeded, state.journal.firstNumber)
-    state.isComplete = state.journal.isWhole
     return isRead
   }
 
@@ -145,14 +137,13 @@ extension JournalReader {
         }
       }
     }
-    // If no segment is left, the entries are found in the tree.
-    if state.journal.current == nil { state.journal.isWhole = false }
-    state.isComplete = false
+    // Also if no segment is left: the entries are found in the tree.
+    state.journal.setPartial()
     upkeep.request(.reconcile)
   }
 
   /// Notes that the journal cannot be read now. Nothing is decided or appended before it can be.
-  private func setUnreadable(_ state: inout StoreState, _ error: StoreError) {
+  func setUnreadable(_ state: inout StoreState, _ error: StoreError) {
     refuse(&state, error)
     if state.refusal != nil { return }
     state.journal.forgetSegments()

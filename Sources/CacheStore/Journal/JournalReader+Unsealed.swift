@@ -15,24 +15,25 @@ extension JournalReader {
     // What cannot be read now is not left out.
     guard state.journal.lockNumber != number, state.journal.unread == nil else { return }
     if let last = state.journal.current, refusedCut(of: last, &state) != nil { return }
-    var isLast = false
-    while !isLast, let use = state.journal.last, !use.isSealed {
-      do throws(StoreError) {
-        let next = try journal.open(use.segment.number + 1)
-        // One without records was left by a process that was killed just after it had made it.
-        isLast = !journal.hasRecords(next)
-        if !isLast {
-          state.journal.goOn(with: next)
-          readOn(&state)
+    readNew(&state) { state in
+      while let use = state.journal.last, !use.isSealed {
+        do throws(StoreError) {
+          let next = try journal.open(use.segment.number + 1)
+          // One without records was left by a process that was killed just after it had made it.
+          if journal.hasRecords(next) {
+            state.journal.goOn(with: next)
+            readOn(&state)
+            continue
+          }
+        } catch {
+          let cause = SystemError(error.errno)
+          if cause.isForNow { return setUnread(&state, cause) }
         }
-      } catch {
-        let cause = SystemError(error.errno)
-        if cause.isForNow { return setUnread(&state, cause) }
-        isLast = true
+        if !journal.isThere(use.segment) { state.journal.needsReload = true }
+        break
       }
-      if isLast, !journal.isThere(use.segment) { return reload(&state) }
+      state.journal.lockNumber = number
     }
-    state.journal.lockNumber = number
   }
 
   /// Does the same for a reader, which holds no lock, at every 64th call.

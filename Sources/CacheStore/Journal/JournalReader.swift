@@ -72,17 +72,23 @@ final class JournalReader: Sendable {
     guard let length = try? fileSystem.length(of: state.journal.tail.file),
       length == state.journal.tail.position, state.journal.unread == nil
     else {
-      let damages = state.journal.damages
-      readOn(&state)
-      // A journal that is found damaged now is read again, and repaired, as when the store is opened.
-      let isNewlyDamaged = state.isOpened && state.isComplete && state.journal.damages > damages
-      if state.journal.needsReload || isNewlyDamaged {
-        state.journal.damages = damages
-        reload(&state)
-      }
+      readNew(&state) { readOn(&$0) }
       watchOthers(state)
       return
     }
+  }
+
+  /// Reads new records with `read`. If that shows that records are missing, or that a segment was dropped
+  /// which had not been read, everything is read again, and repaired, as when the store is opened.
+  func readNew(_ state: inout StoreState, _ read: (inout StoreState) -> Void) {
+    if isCutOff(&state) { return readCutOff(&state) }
+    let (coverage, damages) = (state.journal.coverage, state.journal.damages)
+    read(&state)
+    let isNewlyDamaged =
+      state.isOpened && coverage != .partial && state.journal.coverage == .partial
+    if !isNewlyDamaged && !state.journal.needsReload { return }
+    state.journal.damages = damages
+    reload(&state)
   }
 
   /// Makes sure that what others have stored in the log is settled also if they are killed.
@@ -110,13 +116,18 @@ final class JournalReader: Sendable {
   ///
   /// - Complexity: O(segments); only while the journal is empty, or its last segment is damaged.
   private func findSegment(_ state: inout StoreState) {
-    do throws(StoreError) {
-      if state.journal.segments.isEmpty { return try load(&state) }
-      let segment = try journal.open(state.journal.endNumber)
-      state.journal.segments.append(SegmentUse(segment: segment))
-      readOn(&state)
-    } catch {
-      refuse(&state, error)
+    readNew(&state) { state in
+      guard !state.journal.segments.isEmpty else {
+        do throws(StoreError) { try load(&state) } catch { setUnreadable(&state, error) }
+        return
+      }
+      do throws(StoreError) {
+        let segment = try journal.open(state.journal.endNumber)
+        state.journal.segments.append(SegmentUse(segment: segment))
+        readOn(&state)
+      } catch {
+        refuse(&state, error)
+      }
     }
   }
 
@@ -141,8 +152,8 @@ final class JournalReader: Sendable {
       }
       let length = refusedCut(of: use.segment, &state) ?? fileLength
       setReadable(&state)
-      if length < use.readBytes { return readCutOff(&state) }
-      if length == use.readBytes {
+      if length <= use.readBytes {
+        // Less than was read: the next call finds that it was cut off.
         state.journal.tornBytes = fileLength - length
         return
       }
@@ -170,10 +181,18 @@ final class JournalReader: Sendable {
     }
   }
 
-  /// Reads the journal again after somebody has cut off a part that had been read here. Others do not
-  /// have its records.
+  /// Returns whether somebody has cut off a part of the journal that had been read here.
+  private func isCutOff(_ state: inout StoreState) -> Bool {
+    guard let use = state.journal.last, !use.isSealed,
+      let length = try? fileSystem.length(of: use.segment.file.raw)
+    else { return false }
+    return min(length, refusedCut(of: use.segment, &state) ?? length) < use.readBytes
+  }
+
+  /// Reads the journal again after a part was cut off. Others do not have its records.
   private func readCutOff(_ state: inout StoreState) {
     let sequence = state.journal.sequence
+    if let cut = state.journal.current { journal.sync.forget(from: cut.number) }
     reload(&state)
     upkeep.request(.reconcile)
     guard state.journal.isWhole, state.journal.unread == nil, state.journal.sequence < sequence,
@@ -198,13 +217,15 @@ final class JournalReader: Sendable {
     // Asked for once only, so that the upkeep does not begin again for ever.
     if state.journal.unread == nil && !state.journal.hasGivenUp { upkeep.request(.reconcile) }
     state.journal.unread = error
+    // Others may have cut them off, and appended in their place.
+    state.journal.tornBytes = 0
   }
 
   private func setReadable(_ state: inout StoreState) {
     state.journal.hasGivenUp = false
     guard state.journal.unread != nil else { return }
     state.journal.unread = nil
-    if state.isComplete { state.confirmed = [] }
+    if state.isComplete { state.journal.confirmed = [] }
   }
 
   /// Continues with the next segment. If the system cannot open it now, `readOn` does it later.

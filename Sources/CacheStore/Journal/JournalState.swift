@@ -36,15 +36,18 @@ struct JournalState {
   /// Whether the machine may have restarted after the store was used last. Then the last records were
   /// lost that were not synced, and so not promised.
   var hasRestarted = false
-  /// Whether the closing mark agrees with the end of the journal.
-  var endedAsMarked = true
   /// The oldest segment that is still needed, according to the last drop record.
   var oldestNeeded: UInt32 = 1
   /// Whether there are files of segments that the journal has dropped.
   var hasDroppedFiles = false
 
+  /// What the index has of the entries of the store.
+  var coverage = Coverage.whole
   /// Whether everything that was ever written to the journal could be read.
-  var isWhole = true
+  var isWhole: Bool { coverage == .whole }
+  /// While the index is not complete: the records that were compared with the tree, as
+  /// `Slot.recordPlace`.
+  var confirmed: Set<UInt64> = []
   /// The error for which the end of the journal could not be read. It may pass, so this is no damage:
   /// nothing is decided, and nothing is appended, before that part was read or given up.
   var unread: SystemError?
@@ -126,6 +129,12 @@ struct JournalState {
   /// number after the end proves nothing: a killed process may have left the file.
   func isLost(_ sequence: UInt64) -> Bool { sequence > max(openedSequence, self.sequence) &+ 1 }
 
+  /// Returns whether a part of the journal after the record of an entry is lost, or cannot be read.
+  @inline(__always)
+  func hasLost(after slot: Slot) -> Bool {
+    unread != nil || !isWhole && slot.recordPlace < damagedPlace
+  }
+
   /// Returns whether a segment has bodies of files.
   func hasBodies(_ number: UInt32) -> Bool {
     guard let place = place(of: number), let use = segments[place] else { return false }
@@ -151,12 +160,13 @@ struct JournalState {
   }
 
   /// Adds a segment after the last one. Numbers that were left out, because other files have those
-  /// names, count as missing: the journal is written anew then.
+  /// names, count as missing: the journal is written anew then, though nothing is lost.
   mutating func add(_ segment: Segment) {
     if segments.isEmpty { firstNumber = segment.number }
     while segment.number > endNumber {
       segments.append(nil)
-      setNotWhole()
+      if isWhole { coverage = .completed }
+      damagedPlace = max(damagedPlace, place(of: position))
     }
     segments.append(SegmentUse(segment: segment))
   }
@@ -172,6 +182,8 @@ struct JournalState {
   mutating func forgetSegments() {
     segments = []
     unread = nil
+    tornBytes = 0
+    confirmed = []
     sequence = 0
     damagedPlace = 0
     damagedAfter = 0
@@ -190,10 +202,17 @@ struct JournalState {
       || sequence == marked && (tornBytes > 0 || damages > 0 && damagedAfter == marked)
   }
 
+  /// Notes that records may be missing: the tree is searched, too. What was compared with it may have
+  /// changed by one of them.
+  mutating func setPartial() {
+    coverage = .partial
+    confirmed = []
+  }
+
   /// Notes that something is missing before an offset of the current segment, by default before the
   /// position.
   mutating func setNotWhole(before end: Int64? = nil) {
-    isWhole = false
+    setPartial()
     damagedPlace = max(damagedPlace, place(of: end ?? position))
   }
 
@@ -201,13 +220,13 @@ struct JournalState {
   /// that was not promised.
   mutating func noteGap(before end: Int64) {
     damages += 1
-    if hasRestarted { isWhole = false } else { setNotWhole(before: end) }
+    if hasRestarted { setPartial() } else { setNotWhole(before: end) }
   }
 
   /// Notes that records are lost that followed the end at opening. What this process and others have
   /// appended since then is later, and not in doubt. After a restart nothing is.
   mutating func setCutOff() {
-    isWhole = false
+    setPartial()
     if !hasRestarted { damagedPlace = max(damagedPlace, openedPlace) }
   }
 
@@ -282,6 +301,16 @@ struct JournalState {
       firstNumber += 1
     }
   }
+}
+
+/// What the index has of the entries of a store.
+enum Coverage {
+  /// All, and the whole journal could be read.
+  case whole
+  /// All: those that the journal has lost were found in the tree. It has to be written anew.
+  case completed
+  /// Those of the part of the journal that could be read. The tree may have others, or other versions.
+  case partial
 }
 
 /// The end of the journal that counts, in a segment whose rest the system refuses to cut off.

@@ -48,6 +48,11 @@ final class JournalSync: Sendable {
     state.change { state in state.failed = state.failed.filter { $0.key >= first } }
   }
 
+  /// Forgets what is on disk of segments from a number on, because a part was cut off.
+  func forget(from number: UInt32) {
+    state.change { state in state.synced = state.synced.filter { $0.key < number } }
+  }
+
   /// The number of threads that wait.
   var waitingCount: Int { state.wait { $0.waiting.count } }
 

@@ -72,7 +72,7 @@ extension JournalWriter {
     reader.state.withLock { $0.journal.clearLockNumber = number }
     do throws(StoreError) {
       let end = try appendLocked { state throws(StoreError) -> [[UInt8]] in
-        [ClearRecord.bytes] + (state.limits == .none ? [] : [state.limits.record.bytes])
+        (state.limits == .none ? [] : [state.limits.record.bytes]) + [ClearRecord.bytes]
       }
       // If the new directory could not be opened, the next append tries that again: what is stored in
       // the old one is removed with it.

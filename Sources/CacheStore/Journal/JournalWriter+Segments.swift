@@ -14,8 +14,10 @@ extension JournalWriter {
   /// Returns the segment to append to. A torn tail is cut off; if the segment is full, a new one is
   /// begun. The caller holds the journal's lock.
   ///
-  /// - Returns: `nil` if the current segment has lost its name, so that nobody would read the records.
+  /// - Returns: `nil` if nobody would read the records, because the current segment has lost its name, or
+  ///   the one after it cannot be opened.
   func writableSegment() throws(StoreError) -> Segment? {
+    if reader.state.withLock({ $0.journal.last?.isSealed == true }) { return nil }
     let (current, position, torn) = reader.state.withLock { state in
       (state.journal.current, state.journal.position, state.journal.tornBytes)
     }

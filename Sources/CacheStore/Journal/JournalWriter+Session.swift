@@ -76,9 +76,7 @@ extension JournalWriter {
   /// - Throws: the error of the sync, before the mark is written.
   func markEndLocked() throws(StoreError) {
     let (sequence, end) = reader.withCurrentState { state in
-      let isKnown =
-        state.journal.isWhole && state.journal.unread == nil
-        && !state.journal.hasUnsynced
+      let isKnown = state.isIndexWhole && !state.journal.hasUnsynced
       return (isKnown ? state.journal.sequence : 0, state.journal.end)
     }
     guard sequence > 0, let end else { return }
@@ -90,6 +88,6 @@ extension JournalWriter {
 extension StoreState {
   /// Whether nothing has to be compared, so that the store may look closed.
   fileprivate var mayRest: Bool {
-    !endedUncleanly && journal.isWhole && !journal.hasUnsynced && !isClosed
+    !endedUncleanly && isIndexWhole && !journal.hasUnsynced && !isClosed
   }
 }

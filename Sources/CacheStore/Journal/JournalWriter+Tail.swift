@@ -10,8 +10,9 @@ extension JournalWriter {
 
   /// Does the same, for a caller that holds the journal's lock.
   func cutTornTailLocked() throws(StoreError) {
-    let (current, position, torn) = reader.withCurrentState {
-      ($0.journal.current, $0.journal.position, $0.journal.tornBytes)
+    let (current, position, torn) = try reader.withCurrentState { state throws(StoreError) in
+      try reader.check(state)
+      return (state.journal.current, state.journal.position, state.journal.tornBytes)
     }
     if let current, torn > 0 { _ = try withoutTail(current, torn, at: position) }
   }
@@ -78,10 +79,7 @@ extension JournalWriter {
       let unread = reader.withCurrentState { $0.journal.unread == nil ? nil : $0.journal.current }
       guard let unread else { return }
       _ = try leave(unread)
-      reader.state.withLock { state in
-        state.journal.giveUpUnread()
-        state.isComplete = false
-      }
+      reader.state.withLock { $0.journal.giveUpUnread() }
     }
   }
 

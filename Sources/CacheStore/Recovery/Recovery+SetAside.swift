@@ -57,7 +57,14 @@ extension Recovery {
       return false
     }
     guard try release(slot, entries) else { return false }
-    if slot.isUnsettled { quarantineLogged(located) } else { try? quarantine(slot, in: shard) }
+    if slot.isUnsettled {
+      quarantineLogged(located)
+    } else {
+      do throws(StoreError) { try quarantine(slot, in: shard) } catch {
+        // The files stay without a record.
+        tree.staging.noteUnclean()
+      }
+    }
     return true
   }
 

@@ -57,16 +57,16 @@ extension Recovery {
   /// Returns the place of an entry. If the index may lack it, or may have an older version, it is
   /// first recovered from the tree. This does not count as an access.
   func locate(_ hash: KeyHash, _ variant: UInt64) -> Place {
-    let (place, isCertain) = indexedPlace(hash, variant)
+    let (place, isCertain) = indexedPlace(hash, variant, hasAsked: false)
     if isCertain || (try? askTree(hash, variant)) == nil { return place }
-    return indexedPlace(hash, variant).place
+    return indexedPlace(hash, variant, hasAsked: true).place
   }
 
   private func indexedPlace(
-    _ hash: KeyHash, _ variant: UInt64
+    _ hash: KeyHash, _ variant: UInt64, hasAsked: Bool
   ) -> (place: Place, isCertain: Bool) {
     reader.withCurrentState { state in
-      switch state.presence(hash, variant) {
+      switch state.presence(hash, variant, hasAsked: hasAsked) {
       case .present(let number): (.entry(state.located(state.index[number])), true)
       case .absent: (.miss(.absent), true)
       case .uncertain(let isKnown): (.miss(isKnown ? .damaged : .absent), false)
@@ -77,17 +77,25 @@ extension Recovery {
   private func askTree(
     _ hash: KeyHash, _ variant: UInt64?, _ entries: EntriesDirectory
   ) throws(StoreError) {
+    var found: Set<Layout.KeyFile> = []
     if let directory = try tree.openKey(hash, at: Layout.keyPath(hash), in: entries.directory) {
-      let all = try tree.files(in: directory)
-      let found = variant.map { all.intersection([.metadata($0)]) } ?? all
+      found = try tree.files(in: directory)
+      if let variant { found.formIntersection([.metadata(variant)]) }
       try takeUp(found, of: hash, in: directory, entries)
     }
-    catalog.state.withLock { state in
+    try catalog.state.withLock { state throws(StoreError) in
       if state.isComplete { return }
+      // The record of a removal of all entries may be among those that cannot be read.
+      if reader.hasMovedEntries(state) { try reader.check(state) }
       for number in state.index.variants(of: hash) {
         let slot = state.index[number]
-        if slot.isUnsettled { continue }
-        if variant == nil || slot.variant == variant { state.confirmed.insert(slot.recordPlace) }
+        if slot.isUnsettled || variant ?? slot.variant != slot.variant { continue }
+        // An entry without its file may have been removed by a record that is lost.
+        if found.contains(.metadata(slot.variant)) || !state.journal.hasLost(after: slot) {
+          state.journal.confirmed.insert(slot.recordPlace)
+        } else {
+          state.journal.confirmed.remove(slot.recordPlace)
+        }
       }
     }
   }

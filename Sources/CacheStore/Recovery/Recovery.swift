@@ -52,10 +52,12 @@ package final class Recovery: CatalogUser {
         tree.staging.noteCompared(compared, since: dead)
       }
     }
-    guard let isTakenUp = try? reconcileKeys(&compared), !upkeep.isStopping else { return false }
+    let takenUp: IndexVersion?
+    do throws(StoreError) { takenUp = try reconcileKeys(&compared) } catch { return false }
+    if upkeep.isStopping { return false }
     guard (try? completeRemovals(of: dead)) != nil else { return false }
     guard checkBodies(&compared) else { return false }
-    if isTakenUp, !catalog.isIndexWhole { try? renewWhenTakenUp() }
+    if let takenUp, !catalog.isIndexWhole { try? renew(sinceTakenUp: takenUp) }
     // Until then the sessions tell all that read the journal that the machine has restarted. A file that
     // could not be removed would be an entry again if the journal were lost.
     guard catalog.isIndexWhole, tree.staging.uncleanCount == uncleanCount else { return false }
@@ -66,12 +68,12 @@ package final class Recovery: CatalogUser {
   }
 
   /// Writes the journal anew after every entry of the tree was appended to it.
-  private func renewWhenTakenUp() throws(StoreError) {
+  ///
+  /// - Parameter version: that of the index before. What was found to be damaged since then may have
+  ///   changed entries that were looked at already.
+  private func renew(sinceTakenUp version: IndexVersion) throws(StoreError) {
     try releaseDoubtful()
-    catalog.state.withLock { state in
-      state.isComplete = true
-      state.confirmed = []
-    }
+    guard catalog.state.withLock({ $0.setCompleted(since: version) }) else { return }
     try settler.resolveUnwrittenFiles(isWaiting: true)
     try compactor.renewJournal()
     catalog.state.withLock { state in
@@ -88,8 +90,9 @@ package final class Recovery: CatalogUser {
     if catalog.isIndexWhole { return }
     try writer.readUnread()
     writer.beginJournal()
+    let version = catalog.state.withLock { $0.version }
     try forEachKey { hash, _, _ throws(StoreError) in try askTree(hash) }
-    try renewWhenTakenUp()
+    try renew(sinceTakenUp: version)
     if !catalog.isIndexWhole {
       throw StoreError(
         .inputOutput, path: "\(path)/journal", cause: "the journal could not be written anew",
@@ -133,6 +136,7 @@ package final class Recovery: CatalogUser {
       return
     }
     var isRead = true
+    let version = catalog.state.withLock { $0.version }
     for number in 0..<Layout.shardCount {
       do throws(StoreError) {
         try forEachKey(of: number) { hash, _, _ throws(StoreError) in
@@ -140,7 +144,7 @@ package final class Recovery: CatalogUser {
         }
       } catch { isRead = false }
     }
-    if isRead { catalog.state.withLock { $0.isComplete = true } }
+    if isRead { _ = catalog.state.withLock { $0.setCompleted(since: version) } }
   }
 
   /// Waits up to a second for the comparison of tree and journal. Called when the store is closed,
@@ -153,8 +157,11 @@ package final class Recovery: CatalogUser {
 
   // MARK: Keys
 
-  /// - Returns: whether the journal was not whole, and every entry of the tree was appended to it.
-  private func reconcileKeys(_ compared: inout ComparedShards) throws(StoreError) -> Bool {
+  /// - Returns: `nil` if the journal is whole. Otherwise every entry of the tree was appended to it, and this
+  ///   is the version of the index before that.
+  private func reconcileKeys(
+    _ compared: inout ComparedShards
+  ) throws(StoreError) -> IndexVersion? {
     try findLostRecords(&compared)
     if catalog.isIndexWhole {
       for number in 0..<Layout.shardCount where compared[number] < .equal {
@@ -165,8 +172,9 @@ package final class Recovery: CatalogUser {
         }
         if tree.staging.uncleanCount == uncleanCount { compared[number] = .equal }
       }
-      return false
+      return nil
     }
+    let version = catalog.state.withLock { $0.version }
     // One key that cannot be read does not keep the others out of the journal.
     var failure: StoreError?
     try forEachKey { hash, _, entries throws(StoreError) in
@@ -174,7 +182,7 @@ package final class Recovery: CatalogUser {
       do throws(StoreError) { try reconcile(hash, entries) } catch { failure = error }
     }
     if let failure { throw failure }
-    return true
+    return version
   }
 
   /// Compares all keys with a whole journal. If one of them proves that records are lost, the journal
@@ -267,7 +275,13 @@ package final class Recovery: CatalogUser {
         return state.entries === entries
       }
       guard isPresent else { return }
-      for slot in slots { restoreMetadata(slot, in: directory, entries) }
+      for slot in slots {
+        // Without its only file, an entry may have been removed by a record that is lost.
+        let isRestored =
+          isWhole || slot.hasBodyFile || found.contains(.metadata(slot.variant))
+          || !isBeforeDamage(slot)
+        if isRestored { restoreMetadata(slot, in: directory, entries) }
+      }
       removeUnknown(found.subtracting(expected(slots)), in: directory, isWhole: isWhole)
       if slots.isEmpty { tree.discardDirectory(Layout.key(hash), in: shard.directory.raw) }
     }
@@ -325,7 +339,7 @@ package final class Recovery: CatalogUser {
   }
 
   func isBeforeDamage(_ slot: Slot) -> Bool {
-    catalog.state.withLock { slot.recordPlace < $0.journal.damagedPlace }
+    catalog.state.withLock { $0.journal.hasLost(after: slot) }
   }
 
   // MARK: Entries in the log

@@ -80,6 +80,16 @@ import Testing
     #expect(again.lookUp("key2").entry?.body == [3])
   }
 
+  /// If only a part of the records fits on a full disk, nothing is removed.
+  @Test func `that all was removed is the last record of it`() throws {
+    try one.setLimits(Limits(entries: 50))
+    try one.put([1], for: "key")
+    try one.removeAll()
+    let segment = try #require(folder.segments.last)
+    #expect(folder.records(in: segment).suffix(2).map(\.header.type) == [.limits, .clear])
+    #expect(two.limits.entries == 50 && two.statistics.entries == 0)
+  }
+
   @Test func `an entry that was chosen for its tag stays if another replaces it`() throws {
     try one.put([1], for: "key", metadata: EntryMetadata(tags: ["old"]))
     let chosen = try #require(one.catalog.slots(of: one.catalog.hash("key")).first)

@@ -88,6 +88,26 @@ import Testing
     again.close()
   }
 
+  @Test(arguments: [EMFILE, EIO])
+  func `what others remove there is not served`(code: Int32) throws {
+    let stores = [try open(first), try open(second)]
+    for key in 0..<3 { try stores[0].put([UInt8(key)], for: "\(key)") }
+    try stores[0].settle()
+    #expect(stores[1].contains("0"))
+    first.setFault(fault(code))
+    roll(stores[1])
+    try stores[1].remove("0")
+    try stores[1].put([9], for: "1")
+    for key in 0..<2 { #expect(stores[0].lookUp("\(key)").entry?.body != [UInt8(key)]) }
+    #expect(stores[0].lookUp("2").entry?.body == [2])
+    try stores[1].removeAll()
+    for key in 0..<3 { #expect(stores[0].lookUp("\(key)").entry == nil) }
+    first.setFault(nil)
+    try stores[1].put([4], for: "2")
+    #expect(stores[0].lookUp("2").entry?.body == [4])
+    for store in stores { store.close() }
+  }
+
   @Test func `too many open files for a while do not make a journal damaged`() throws {
     let stores = [try open(first), try open(second)]
     try stores[0].put([0], for: "0")

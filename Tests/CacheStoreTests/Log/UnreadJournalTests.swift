@@ -58,6 +58,26 @@ import Testing
     reopened.close()
   }
 
+  @Test func `a record in place of a torn one is not cut off before it can be read`() throws {
+    let (first, killed) = (SimulatedProcess(on: volume), SimulatedProcess(on: volume))
+    let stores = [try open(first), try open(SimulatedProcess(on: volume))]
+    let other = try open(killed)
+    try stores[0].put([0], for: "0")
+    killed.setFault(
+      SimulatedFault(.endWithin, at: 1) { $0.kind == .write && $0.name == "00000001.log" })
+    _ = try? other.put([1], for: "1")
+    #expect(stores[0].lookUp("1").entry == nil)
+    #expect(stores[0].catalog.state.withLock { $0.journal.tornBytes } > 0)
+    try stores[1].put([2], for: "2")
+    first.setFault(fault(lasts: true))
+    #expect(throws: StoreError.self) { try stores[0].catalog.writer.cutTornTail() }
+    first.setFault(nil)
+    for store in stores {
+      #expect(store.lookUp("2").entry?.body == [2])
+      store.close()
+    }
+  }
+
   @Test func `a store whose journal cannot be read once when it is opened has everything`() throws {
     let first = SimulatedProcess(on: volume)
     try open(first).put([1], for: "a")

@@ -97,6 +97,37 @@ import Testing
     #expect(store.lookUp("lost").entry?.body == body && sandbox.sessions == [])
   }
 
+  @Test func `a record that is found damaged meanwhile is not forgotten`() throws {
+    try fill()
+    sandbox.flip(try #require(sandbox.segments.first), at: SegmentHeader.count + 24)
+    let store = try open()
+    var options = Options()
+    options.isSupervised = true
+    let other = try sandbox.open(options)
+    let key = try #require(
+      (0..<10_000).map { ByteString("key\($0)") }
+        .first { Layout.shardNumber(of: store.catalog.hash($0)) == 0 })
+    let isFirst = Atomic<Bool>(true)
+    disk.faults.set { [sandbox] call in
+      if call.kind == .open, call.name == "c0", isFirst.exchange(false, ordering: .relaxed) {
+        guard let segment = sandbox.segments.last else { return nil }
+        let end = sandbox.bytes(segment).count
+        _ = try? other.put(TestBody.make(20_000, seed: 5), for: key)
+        sandbox.flip(segment, at: end + 24)
+        _ = try? other.put([1], for: "next")
+      }
+      return nil
+    }
+    #expect(!store.recovery.reconcile() && !store.catalog.isIndexWhole)
+    disk.faults.set(nil)
+    let wasCalled = !isFirst.load(ordering: .relaxed)
+    #expect(wasCalled)
+    #expect(store.recovery.reconcile() && store.catalog.isIndexWhole)
+    let isFound = store.lookUp(key).entry?.body == TestBody.make(20_000, seed: 5)
+    #expect(isFound && store.statistics.entries == 102)
+    for store in [store, other] { store.close() }
+  }
+
   @Test func `keys do not count as compared while the journal cannot be read`() throws {
     try fill()
     let metadata = try #require(sandbox.metadataFiles.first)

@@ -190,7 +190,7 @@ import Testing
     let files = FaultyFiles()
     let store = try sandbox.open(Options(fileSystem: files))
     try store.put(body, for: "k")
-    for code in [EIO, EMFILE, ENFILE, EACCES] {
+    for code in [EIO, EMFILE, ENFILE, EACCES, ENOMEM, ESTALE, ETIMEDOUT] {
       files.faults.set { $0.kind == .open && $0.name.hasSuffix(".body") ? SystemError(code) : nil }
       #expect(isDamagedMiss(store.lookUp("k")))
       store.waitUntilIdle()
@@ -198,6 +198,25 @@ import Testing
       #expect(store.lookUp("k").entry?.body == body, "error \(code)")
     }
     #expect(sandbox.quarantined == [])
+  }
+
+  @Test func `files that cannot be set aside now are removed at the next opening`() throws {
+    let files = FaultyFiles()
+    var store = try sandbox.open(Options(fileSystem: files))
+    try store.put(body, for: "k")
+    sandbox.flip(try #require(sandbox.bodies.first), at: 77)
+    files.faults.set { call in
+      call.kind == .makeDirectory && call.name.count == 41 ? SystemError(ENOSPC) : nil
+    }
+    #expect(isDamagedMiss(store.lookUp("k")))
+    store.waitUntilIdle()
+    #expect(store.statistics.entries == 0 && sandbox.bodies.count == 1)
+    files.faults.set(nil)
+    store.close()
+    store = try sandbox.open()
+    store.waitUntilIdle()
+    #expect(sandbox.bodies == [] && sandbox.metadataFiles == [])
+    store.close()
   }
 
   @Test func `an entry that was stored again after its damage was seen is not set aside`() throws {

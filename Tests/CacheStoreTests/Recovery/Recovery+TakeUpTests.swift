@@ -58,6 +58,35 @@ import Testing
     #expect(store.lookUp("b").entry?.body == [3])
   }
 
+  /// The record of its removal is damaged, and its files are gone.
+  @Test(arguments: [true, false], [true, false])
+  func `an entry without files is not served`(isReadOnly: Bool, hasOther: Bool) throws {
+    var store = try sandbox.open()
+    try store.put([1], for: "a")
+    if hasOther { try store.put([2], for: "a", variant: 1) }
+    try store.settle()
+    let segment = try #require(sandbox.segments.last)
+    let end = sandbox.bytes(segment).count
+    try store.remove("a", variant: 0)
+    try store.put([3], for: "b")
+    store.close()
+    sandbox.flip(segment, at: end + 24)
+    var options = Options(isReadOnly: isReadOnly)
+    options.isSupervised = true
+    store = try sandbox.open(options)
+    guard case .miss = store.lookUp("a"), case .miss = store.read("a") else {
+      Issue.record("a removed entry is returned")
+      return
+    }
+    #expect(store.info(for: "a") == nil && store.lookUp("b").entry?.body == [3])
+    if !isReadOnly {
+      store.recovery.reconcile()
+      #expect(store.catalog.isJournalWhole && store.lookUp("a").entry == nil)
+    }
+    #expect(store.lookUp("a", variant: 1).entry?.body == (hasOther ? [2] : nil))
+    store.close()
+  }
+
   @Test func `a copy is not current while the end of the journal cannot be read`() throws {
     let files = FaultyFiles()
     let store = try sandbox.open(Options(fileSystem: files), settling: .within(seconds: 3_600))
