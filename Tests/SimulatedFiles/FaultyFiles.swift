@@ -9,6 +9,8 @@ package struct FileCall: Sendable {
   package var kind: Kind
   package var name = ""
   package var options: OpenOptions = []
+  /// Where a read begins; 0 for one at the position of the file.
+  package var offset: Int64 = 0
   /// The number of calls before this one since the rule was set.
   package var place = 0
 
@@ -110,10 +112,11 @@ package final class Faults: Sendable {
   /// - Returns: the number of bytes that it may transfer.
   @discardableResult
   fileprivate func check(
-    _ kind: FileCall.Kind, _ name: String = "", _ options: OpenOptions = []
+    _ kind: FileCall.Kind, _ name: String = "", _ options: OpenOptions = [], offset: Int64 = 0
   ) throws(SystemError) -> Int {
     let (rule, step, call) = state.withLock { state -> (Rule?, Step?, FileCall) in
-      let call = FileCall(kind: kind, name: name, options: options, place: state.calls.count)
+      let call = FileCall(
+        kind: kind, name: name, options: options, offset: offset, place: state.calls.count)
       if state.records { state.calls.append(call) }
       return (state.rule, state.steps.isEmpty ? nil : state.steps.removeFirst(), call)
     }
@@ -164,7 +167,7 @@ package struct FaultyFiles: FileSystem {
   package func readOnce(
     _ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer, at offset: Int64?
   ) throws(SystemError) -> Int {
-    let limit = try faults.check(.read, faults.name(of: descriptor))
+    let limit = try faults.check(.read, faults.name(of: descriptor), offset: offset ?? 0)
     // Safety: a part of the caller's buffer.
     let part = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(limit))
     return unsafe try real.readOnce(descriptor, into: part, at: offset)

@@ -48,12 +48,26 @@ extension Catalog {
     }
   }
 
+  /// Whether the journal is whole, and could be read to its end.
+  package var isJournalKnown: Bool {
+    reader.withCurrentState { $0.journal.isWhole && $0.journal.unread == nil }
+  }
+
+  /// Throws an error if the journal cannot be read to its end now, so that nothing may be decided.
+  package func checkReadable() throws(StoreError) { try reader.checkReadable() }
+
   /// Returns the present settled entries of some keys, in the same order.
   ///
+  /// - Parameter mayBeUnread: whether the entries are returned that are known if the journal cannot
+  ///   be read to its end now.
+  /// - Throws: otherwise, the error for which it cannot be read.
   /// - Complexity: O(variants) expected, and one ioctl(2) for all.
-  package func indexed(_ hashes: [KeyHash]) -> [IndexedKey] {
-    reader.withCurrentState { state in
-      hashes.map { hash in
+  package func indexed(
+    _ hashes: [KeyHash], mayBeUnread: Bool = false
+  ) throws(StoreError) -> [IndexedKey] {
+    try reader.withCurrentState { state throws(StoreError) in
+      if !mayBeUnread { try reader.check(state) }
+      return hashes.map { hash in
         let numbers = state.index.variants(of: hash).filter { !state.index[$0].isUnsettled }
         return IndexedKey(
           slots: numbers.map { state.index[$0] },
@@ -120,6 +134,7 @@ extension Catalog {
     try reader.withCurrentState { state throws(StoreError) in
       if let sequence, state.journal.isLost(sequence) { return .lost }
       if state.removals == nil { try reader.noteRemovals(&state) }
+      try reader.check(state)
       guard let removals = state.removals else { return nil }
       if removals.haveGivenUp(hash, variant) { return .givenUp }
       return removals.cover(hash, variant, created: created) ? .removed : nil

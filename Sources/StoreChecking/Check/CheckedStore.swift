@@ -13,11 +13,15 @@ final class CheckedStore: Sendable {
   let hashSeed: UInt64
   /// The user that everything in the store should belong to: the owner of its directory.
   let owner: UInt32
+  /// Whether the journal could not be read to its end when a check without repair began. Otherwise
+  /// it has to be readable all the time.
+  private let isUnread: Bool
   /// The directory `entries`, if there is no engine.
   private let tree: EntriesDirectory?
 
   init(_ engine: Store, owner: UInt32) {
     self.engine = engine
+    isUnread = engine.isReadOnly && (try? engine.catalog.checkReadable()) == nil
     fileSystem = engine.fileSystem
     hashSeed = engine.hashSeed
     self.owner = owner
@@ -29,6 +33,7 @@ final class CheckedStore: Sendable {
     _ fileSystem: any FileSystem
   ) {
     engine = nil
+    isUnread = false
     self.fileSystem = fileSystem
     hashSeed = description.hashSeed
     self.owner = owner
@@ -42,12 +47,14 @@ final class CheckedStore: Sendable {
   }
 
   /// Returns the present entries of some keys, in the same order.
-  func indexed(_ hashes: [KeyHash]) -> [IndexedKey] {
-    catalog?.indexed(hashes) ?? Array(repeating: IndexedKey(), count: hashes.count)
+  ///
+  /// - Throws: an error if the journal cannot be read any more. Then no entry is known.
+  func indexed(_ hashes: [KeyHash]) throws(SystemError) -> [IndexedKey] {
+    guard let catalog else { return Array(repeating: IndexedKey(), count: hashes.count) }
+    do throws(StoreError) {
+      return try catalog.indexed(hashes, mayBeUnread: isUnread)
+    } catch { throw SystemError(error) }
   }
-
-  /// Returns the present entries of a key, and whether they share files.
-  func indexed(_ hash: KeyHash) -> IndexedKey { indexed([hash])[0] }
 
   /// Returns whether all entries were removed since `entries` was the present directory. Then the
   /// caller begins again.

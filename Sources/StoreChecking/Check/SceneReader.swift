@@ -13,7 +13,8 @@ final class SceneReader {
   private let shared: SharedFiles
   private let isDeep: Bool
   private(set) var files = 0
-  /// The error after which nothing more can be read: the process has too many open files.
+  /// The error after which nothing more can be read: the process has too many open files, or the
+  /// journal cannot be read.
   private(set) var failure: SystemError?
 
   private var fileSystem: any FileSystem { store.fileSystem }
@@ -30,11 +31,7 @@ final class SceneReader {
   /// - Parameters:
   ///   - indexed: the index entries of the key, which were read before.
   ///   - shard: the directory of the shard; `nil` if there is none.
-  ///   - isLocked: whether the shard is locked, so that no process is just storing an entry without
-  ///     a record.
-  func read(
-    _ hash: KeyHash, _ indexed: IndexedKey, in shard: Int32?, isLocked: Bool = false
-  ) -> KeyScene {
+  func read(_ hash: KeyHash, _ indexed: IndexedKey, in shard: Int32?) -> KeyScene {
     var scene = KeyScene(hash: hash, indexed)
     guard let shard else { return scene }
     let name = Layout.key(hash)
@@ -44,12 +41,26 @@ final class SceneReader {
       files += 1
       try readNames(&scene, directory)
       readBodies(&scene, directory)
-      if isLocked { readGoodbyes(&scene) }
     } catch {
       note(error)
       scene.directory = whatStands(name, in: shard, after: error)
     }
     return scene
+  }
+
+  /// Reads one key and its present index entries. The shard is locked, so that no process is just
+  /// storing an entry without a record.
+  ///
+  /// - Returns: `nil` if nothing may be decided because of `failure`.
+  func read(_ hash: KeyHash, inLocked shard: Int32) -> KeyScene? {
+    do throws(SystemError) {
+      var scene = read(hash, try store.indexed([hash])[0], in: shard)
+      try readGoodbyes(&scene)
+      return failure == nil ? scene : nil
+    } catch {
+      failure = error
+      return nil
+    }
   }
 
   /// Returns the state of a directory that could not be opened or read.
@@ -220,14 +231,16 @@ final class SceneReader {
   }
 
   /// Reads from the journal why it no longer has the entries of intact metadata files.
-  private func readGoodbyes(_ scene: inout KeyScene) {
-    guard let catalog = store.catalog, catalog.isJournalWhole else { return }
+  private func readGoodbyes(_ scene: inout KeyScene) throws(SystemError) {
+    guard let catalog = store.catalog, catalog.isJournalKnown else { return }
     for (variant, file) in scene.metadata where scene.slot(variant) == nil {
       guard case .document(let facts) = file.reading, facts.keyHash == scene.hash,
         facts.variant == variant
       else { continue }
-      scene.goodbyes[variant] = try? catalog.goodbye(
-        to: scene.hash, variant, created: facts.created, sequence: facts.sequence)
+      do throws(StoreError) {
+        scene.goodbyes[variant] = try catalog.goodbye(
+          to: scene.hash, variant, created: facts.created, sequence: facts.sequence)
+      } catch { throw SystemError(error) }
     }
   }
 

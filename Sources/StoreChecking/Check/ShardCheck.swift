@@ -130,8 +130,14 @@ final class ShardCheck {
   private func check(
     _ hashes: [KeyHash], in number: Int, _ shard: Int32?, _ entries: EntriesDirectory
   ) throws(CheckError) {
-    for (hash, indexed) in zip(hashes, store.indexed(hashes)) {
+    for (hash, indexed) in zip(hashes, try indexed(hashes)) {
       try check(hash, indexed, in: number, shard, entries)
+    }
+  }
+
+  private func indexed(_ hashes: [KeyHash]) throws(CheckError) -> [IndexedKey] {
+    do throws(SystemError) { return try store.indexed(hashes) } catch {
+      throw CheckError(error, path: run.path)
     }
   }
 
@@ -154,7 +160,7 @@ final class ShardCheck {
       _ = try? store.catalog?.confirmEntries()
       let entries = store.entries
       var findings: [Finding] = []
-      let absent = reader.read(hash, store.indexed(hash), in: nil)
+      let absent = reader.read(hash, try indexed([hash])[0], in: nil)
       do throws(SystemError) {
         let makes = run.options.repair == .all
         findings = try store.withShard(number, hash, entries, makes: makes) { look(hash, in: $0) }
@@ -173,7 +179,7 @@ final class ShardCheck {
   }
 
   private func look(_ hash: KeyHash, in shard: borrowing Shard) -> [Finding] {
-    let scene = read(hash, in: shard)
+    guard let scene = reader.read(hash, inLocked: shard.directory.raw) else { return [] }
     let suspicions = examine(scene)
     guard !suspicions.isEmpty, !store.isOutdated(shard.entries) else {
       return suspicions.map { $0.finding() }
@@ -212,7 +218,8 @@ final class ShardCheck {
           all.append((suspicion, attempt))
         }
       }
-      scene = read(scene.hash, in: shard)
+      guard let now = reader.read(scene.hash, inLocked: shard.directory.raw) else { return [] }
+      scene = now
       left = examine(scene)
       if left.allSatisfy({ one in known.contains { $0.isSame(as: one) } }) { break }
     }
@@ -247,11 +254,6 @@ final class ShardCheck {
     return found.filter { $0.kind != .entryMissing }
   }
 
-  /// Reads a key and its present index entries, while no process can change it.
-  private func read(_ hash: KeyHash, in shard: borrowing Shard) -> KeyScene {
-    reader.read(hash, store.indexed(hash), in: shard.directory.raw, isLocked: true)
-  }
-
   private func note(_ scene: KeyScene) {
     pendingEntries += scene.slots.count
     if reader.files - toldFiles >= 512 || bodies.readBytes - toldBytes >= 4 << 20 { tell() }
@@ -283,7 +285,13 @@ extension CheckedStore {
     do throws(StoreError) {
       return try catalog.withShard(of: hash) { shard throws(StoreError) in body(shard) }
     } catch {
-      throw error.errno == 0 ? .inputOutput : SystemError(error.errno)
+      throw SystemError(error)
     }
+  }
+}
+
+extension SystemError {
+  init(_ error: StoreError) {
+    self = error.errno == 0 ? .inputOutput : SystemError(error.errno)
   }
 }

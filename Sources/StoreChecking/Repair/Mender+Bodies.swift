@@ -37,7 +37,8 @@ extension Mender {
   func mendLogged(_ slot: Slot, _ suspicion: Suspicion) -> MendAttempt {
     if !level.reaches(suspicion.kind) { return .none }
     recovery.setAside(slot, butNot: .none)
-    return catalog.slot(slot.keyHash, slot.variant)?.isSameRecord(as: slot) == true
+    let isLeft = catalog.slot(slot.keyHash, slot.variant)?.isSameRecord(as: slot) == true
+    return isLeft || (try? catalog.checkReadable()) == nil
       ? .failed("its record could not be removed") : .done
   }
 
@@ -226,7 +227,7 @@ extension Mender {
     _ suspicion: Suspicion, _ scene: KeyScene, _ shard: borrowing Shard
   ) throws(StoreError) -> Bool {
     guard let name = suspicion.name, case .body(let digest) = Layout.keyFile(name),
-      !hasBodyFile(digest, of: scene.hash),
+      try !hasBodyFile(digest, of: scene.hash),
       let directory = try openKey(scene, shard)
     else { return false }
     if !journalDecides || hasUnknown(scene) {

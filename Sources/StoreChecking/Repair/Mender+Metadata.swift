@@ -196,7 +196,7 @@ extension Mender {
     except variant: UInt64?
   ) throws(StoreError) -> Bool {
     if scene.uncountedNames > 0 || !scene.unreadable.isEmpty { return true }
-    if hasBodyFile(digest, of: scene.hash) { return true }
+    if try hasBodyFile(digest, of: scene.hash) { return true }
     for (other, file) in scene.metadata where other != variant {
       if case .document(let facts) = file.reading, facts.digest == digest, !facts.hasBody,
         !fileSystem.isMissing(Layout.metadata(other), in: directory.raw)
@@ -207,8 +207,10 @@ extension Mender {
     return false
   }
 
-  func hasBodyFile(_ digest: Digest, of hash: KeyHash) -> Bool {
-    catalog.settledSlots(of: hash).contains { $0.hasBodyFile && $0.digest == digest }
+  func hasBodyFile(_ digest: Digest, of hash: KeyHash) throws(StoreError) -> Bool {
+    let slots = catalog.settledSlots(of: hash)
+    try catalog.checkReadable()
+    return slots.contains { $0.hasBodyFile && $0.digest == digest }
   }
 
   /// Returns whether the directory of a key has a file that may be the metadata of a body, and

@@ -134,6 +134,7 @@ extension Mender {
     _ suspicion: Suspicion, _ scene: KeyScene, _ shard: borrowing Shard
   ) -> MendAttempt {
     do throws(StoreError) {
+      try catalog.checkReadable()
       return try mend(suspicion, scene, shard) ? .done : .none
     } catch {
       hasFailed.set()
@@ -233,6 +234,7 @@ extension Mender {
   ) -> MendAttempt {
     guard level.reaches(suspicion.kind) else { return .none }
     do throws(StoreError) {
+      try catalog.checkReadable()
       if suspicion.kind == .entryMisplaced {
         return try placeEntries(of: name, in: directory, suspicion.path) ? .done : .none
       }
@@ -265,6 +267,7 @@ extension Mender {
         return .failed("something could not be mended; what dead processes left stays until it is")
       }
       try recovery.completeRemovals(of: dead)
+      try catalog.checkReadable()
       recovery.removeSessions(dead)
       // A session with directories deeper than those of a store is not emptied, so it is moved to
       // the quarantine.
@@ -280,6 +283,7 @@ extension Mender {
 
   /// Moves files to the quarantine that have the name of a segment, but are none of this journal.
   private func removeForeignSegments(_ suspicions: [Suspicion]) throws(StoreError) {
+    try catalog.checkReadable()
     for suspicion in suspicions where suspicion.kind == .segmentDamaged {
       guard let name = suspicion.name, let number = Layout.segmentNumber(name),
         !catalog.hasSegment(number),

@@ -23,7 +23,7 @@ import Testing
     let store = CheckedStore(engine, owner: geteuid())
     let bodies = BodyHasher(files, hashSeed: store.hashSeed, HashedFiles(keepsAll: false)) { false }
     let hash = KeyHash(hashing: "a", seed: store.hashSeed)
-    let indexed = store.indexed(hash)
+    let indexed = try store.indexed([hash])[0]
     let shard = try files.open(
       Layout.shard(Layout.shardNumber(of: hash)), in: store.entries.directory, [.read, .directory])
     let reader = SceneReader(store, bodies, SharedFiles(), isDeep: isDeep)

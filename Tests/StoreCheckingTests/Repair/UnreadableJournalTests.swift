@@ -1,0 +1,120 @@
+import CLibrary
+import CacheFormat
+import CacheSystem
+import SimulatedFiles
+import StoreChecking
+import Testing
+
+@testable import CacheStore
+
+/// Checks and repairs while the system cannot read the journal, or a part of it.
+@Suite struct UnreadableJournalTests {
+  private let sandbox = CheckSandbox()
+  private let files = FaultyFiles()
+
+  private func body(_ number: Int) -> [UInt8] { [UInt8](repeating: UInt8(number), count: 9_000) }
+
+  private struct Filled {
+    /// The keys in the order of their shards.
+    var keys: [ByteString] = []
+    /// The metadata file of a removed variant of the first key.
+    var leftover: (path: String, bytes: [UInt8]) = ("", [])
+  }
+
+  private func fill() throws -> Filled {
+    var filled = Filled()
+    try sandbox.fill { store in
+      filled.keys = (0..<12).map { ByteString("k\($0)") }.sorted {
+        Layout.shardNumber(of: store.catalog.hash($0))
+          < Layout.shardNumber(of: store.catalog.hash($1))
+      }
+      for (number, key) in filled.keys.enumerated() { try store.put(body(number), for: key) }
+      try store.put(body(99), for: filled.keys[0], variant: 7)
+      let path = "entries/\(Layout.metadataPath(store.catalog.hash(filled.keys[0]), 7).text)"
+      filled.leftover = (path, try sandbox.bytes(path))
+      try store.remove(filled.keys[0], variant: 7)
+    }
+    return filled
+  }
+
+  /// Leaves what a process leaves that is killed.
+  private func makeUnclean(_ filled: Filled) throws {
+    try sandbox.write(filled.leftover.path, filled.leftover.bytes)
+    try sandbox.makeDirectory("staging/00000000000000aa")
+  }
+
+  private func expectWhole(
+    _ filled: Filled, sourceLocation: SourceLocation = #_sourceLocation
+  ) throws {
+    let store = try Store(at: sandbox.root, options: Options())
+    store.waitUntilIdle()
+    for (number, key) in filled.keys.enumerated() {
+      #expect(
+        store.lookUp(key).entry?.body == body(number), "\(number)", sourceLocation: sourceLocation)
+    }
+    store.close()
+  }
+
+  // MARK: Nothing is decided
+
+  @Test(arguments: RepairLevel.allCases)
+  func `a repair ends when a segment can no longer be opened`(level: RepairLevel) throws {
+    let filled = try fill()
+    try makeUnclean(filled)
+    let opened = Monitor(0)
+    files.faults.set { call in
+      // Segments are created under a temporary name.
+      guard call.kind == .open, call.name.hasSuffix(".log"), call.options.contains(.write)
+      else { return nil }
+      return opened.change { count in
+        count += 1
+        return count > 1 ? SystemError(EACCES) : nil
+      }
+    }
+    #expect(throws: CheckError.self) { try sandbox.repair(level, .quick, fileSystem: files) }
+    #expect(opened.change { $0 } > 1)
+    try expectWhole(filled)
+  }
+
+  /// Stores an entry when the first finding is told. From then on the journal cannot be read.
+  private final class Neighbour: CheckObserver {
+    private let store: Store
+    private let key: ByteString
+    private let files: FaultyFiles
+    private let isDone = Monitor(false)
+
+    init(_ store: Store, _ key: ByteString, _ files: FaultyFiles) {
+      (self.store, self.key, self.files) = (store, key, files)
+    }
+
+    func progressed(_ progress: CheckProgress) {}
+    func found(_ finding: Finding) {
+      let isFirst = isDone.change { isDone in
+        defer { isDone = true }
+        return !isDone
+      }
+      guard isFirst else { return }
+      _ = try? store.put([UInt8](repeating: 77, count: 9_000), for: key, variant: 8)
+      files.faults.set {
+        $0.kind == .read && $0.name.hasSuffix(".log") ? .inputOutput : nil
+      }
+    }
+  }
+
+  @Test(arguments: [nil, .safe, .all] as [RepairLevel?])
+  func `what a neighbour has just stored stays if its record cannot be read`(
+    level: RepairLevel?
+  ) throws {
+    let filled = try fill()
+    let store = try Store(at: sandbox.root, options: Options(settling: .atOnce))
+    store.waitUntilIdle()
+    try makeUnclean(filled)
+    let options = CheckOptions(repair: level, jobs: 1, fileSystem: files)
+    let checker = StoreChecker(at: sandbox.root, options: options)
+    let key = filled.keys[11]
+    #expect(throws: CheckError.self) { try checker.run(Neighbour(store, key, files)) }
+    #expect(store.lookUp(key, variant: 8).entry?.body == [UInt8](repeating: 77, count: 9_000))
+    store.close()
+    try expectWhole(filled)
+  }
+}
