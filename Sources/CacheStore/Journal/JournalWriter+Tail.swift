@@ -66,7 +66,7 @@ extension JournalWriter {
 
   /// Reads the end of the journal that could not be read before. If that is still not possible after
   /// some tries, the end is given up: the journal counts as damaged, and goes on in a new segment.
-  func readUnread() throws(StoreError) {
+  package func readUnread() throws(StoreError) {
     let isRead = try upkeep.awaitMoment {
       reader.withCurrentState { $0.journal.unread == nil }
     }

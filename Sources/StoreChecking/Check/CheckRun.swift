@@ -72,7 +72,7 @@ final class CheckRun: Sendable {
       state.context = Examination.Context(
         hasIndex: store?.engine != nil,
         // The repair asks the engine, so the examination does, too.
-        isJournalWhole: store?.catalog?.isJournalWhole
+        isJournalWhole: store?.catalog?.isJournalKnown
           ?? !journal.suspicions.contains { $0.kind != .journalTorn },
         hasDeadSession: staging.contains { $0.path.starts(with: Layout.staging.bytes) },
         owner: place.owner, now: options.clock.now())
@@ -210,6 +210,7 @@ final class CheckRun: Sendable {
       how.isSupervised = true
       let engine = try Store(at: path, options: how)
       if let repair = options.repair {
+        try engine.catalog.writer.readUnread()
         let mender = try Mender(engine, repair, sparesMissing: options.spareMissing)
         state.withLock { $0.mender = mender }
       }

@@ -117,4 +117,40 @@ import Testing
     store.close()
     try expectWhole(filled)
   }
+
+  // MARK: A bad sector
+
+  /// The whole journal but the heads of its segments cannot be read.
+  private func spoilJournal() {
+    files.faults.set {
+      $0.kind == .read && $0.name.hasSuffix(".log") && $0.offset > 0 ? .inputOutput : nil
+    }
+  }
+
+  @Test(arguments: [false, true])
+  func `a check reports no damage but the journal that it cannot read`(isUnclean: Bool) throws {
+    let filled = try fill()
+    if isUnclean { try makeUnclean(filled) }
+    spoilJournal()
+    let kinds = Set(try sandbox.check(.deep, fileSystem: files).kinds)
+    #expect(
+      kinds.subtracting([.stagingLeft]) == [.unreadable, .entryUnrecorded], "\(kinds)")
+    files.faults.set(nil)
+    try expectWhole(filled)
+  }
+
+  @Test(arguments: RepairLevel.allCases, [false, true])
+  func `a repair gives up what cannot be read of the journal, and no entry`(
+    level: RepairLevel, isUnclean: Bool
+  ) throws {
+    let filled = try fill()
+    if isUnclean { try sandbox.makeDirectory("staging/00000000000000aa") }
+    spoilJournal()
+    let repaired = try sandbox.repair(level, fileSystem: files)
+    #expect(repaired.report.lostEntries == 0)
+    #expect(repaired.report.partialCause == nil)
+    files.faults.set(nil)
+    try expectWhole(filled)
+    #expect(try sandbox.check(.deep).findings == [])
+  }
 }
