@@ -79,12 +79,16 @@ extension Catalog {
   /// Returns the body of an entry if its record still carries it: a settled entry keeps it until its
   /// segment is dropped.
   ///
-  /// - Returns: `nil` if the record does not carry it, cannot be read, or is no longer current.
-  package func carriedBody(of slot: Slot) -> [UInt8]? {
+  /// - Returns: `nil` if the record does not carry it, is damaged, or is no longer current.
+  /// - Throws: an error if the record cannot be read now.
+  package func carriedBody(of slot: Slot) throws(StoreError) -> [UInt8]? {
     guard slot.carriesBody, let located = locate(slot.keyHash, slot.variant),
       located.slot.isSameRecord(as: slot), let segment = located.segment
     else { return nil }
-    return (try? readWhole(located, in: segment))?.body
+    do throws(ReadFailure) { return try readWhole(located, in: segment).body } catch {
+      guard error == .unreadable else { return nil }
+      throw .unreadable(journal.path(of: segment.number))
+    }
   }
 
   /// Returns whether the journal has a segment with this number now.
@@ -104,19 +108,27 @@ extension Catalog {
     slot(hash, variant).flatMap { $0.isUnsettled ? nil : $0 }
   }
 
-  /// Calls `body` with each entry that only the journal has, and whether its body there is intact.
-  /// The key is known if the bodies are read and the rest of the record is whole.
+  /// Calls `body` with each entry that only the journal has, and the state of its body there. The
+  /// key is known if the bodies are read and the rest of the record is whole.
   ///
   /// - Parameter isDeep: whether the bodies are read. Otherwise they count as intact.
   /// - Complexity: O(entries), and the bytes of those in the log.
   package func forEachLogged(
-    isDeep: Bool, _ body: (Slot, _ key: [UInt8]?, _ isIntact: Bool) -> Void
+    isDeep: Bool, _ body: (Slot, _ key: [UInt8]?, LoggedBody) -> Void
   ) {
     forEachUnsettled { place in
-      if !isDeep { return body(place.slot, nil, true) }
-      let whole = place.segment.flatMap { try? readWhole(place, in: $0) }
-      if whole?.body == nil, !isCurrent(place) { return }
-      body(place.slot, whole?.record.key.bytes, whole?.body != nil)
+      if !isDeep { return body(place.slot, nil, .intact) }
+      var (key, state) = ([UInt8]?.none, LoggedBody.damaged)
+      do throws(ReadFailure) {
+        if let segment = place.segment {
+          let whole = try readWhole(place, in: segment)
+          key = whole.record.key.bytes
+          if whole.body != nil { state = .intact }
+        }
+      } catch {
+        if error == .unreadable { state = .unreadable }
+      }
+      if state == .intact || isCurrent(place) { body(place.slot, key, state) }
     }
   }
 
@@ -150,6 +162,14 @@ extension Catalog {
     let located = state.withLock { $0.located(slot) }
     return located.segment == nil ? nil : try? readRecord(located)
   }
+}
+
+/// The state of a body that only the journal has.
+package enum LoggedBody: Sendable {
+  case intact
+  case damaged
+  /// The system cannot read it now.
+  case unreadable
 }
 
 /// The reason for which the journal no longer has an entry.

@@ -353,13 +353,18 @@ final class CheckRun: Sendable {
     guard let catalog = store.catalog else { return }
     var count = 0
     let isDeep = options.depth == .deep
-    catalog.forEachLogged(isDeep: isDeep) { slot, key, isIntact in
+    catalog.forEachLogged(isDeep: isDeep) { slot, key, body in
       count += 1
-      if isIntact || cancellation.isSet { return }
-      let suspicion = Suspicion(
+      if body == .intact || cancellation.isSet { return }
+      var suspicion = Suspicion(
         kind: .bodyWrong, path: Array("journal/".utf8) + Layout.segment(slot.segment).bytes,
         name: Layout.segment(slot.segment), variant: slot.variant, key: key,
         detail: "byte \(slot.offset): the body is not what was stored")
+      if body == .unreadable {
+        suspicion.kind = .unreadable
+        suspicion.detail = "byte \(slot.offset): the system cannot read the record"
+        return reporter.tell(suspicion.finding())
+      }
       guard let mender else {
         return reporter.tell(suspicion.finding(lostEntries: options.forecastsLosses ? 1 : 0))
       }

@@ -58,10 +58,10 @@ extension Mender {
     _ slot: Slot, in directory: borrowing Descriptor, _ scene: KeyScene
   ) throws(StoreError) -> Bool {
     // The caller writes the metadata file, and the body with it.
-    if slot.isEmbedded { return catalog.carriedBody(of: slot) != nil }
+    if slot.isEmbedded { return try catalog.carriedBody(of: slot) != nil }
     let name = Layout.body(slot.digest)
     if try isWhole(name, in: directory, slot.digest, length: slot.length) { return true }
-    if let body = catalog.carriedBody(of: slot) {
+    if let body = try catalog.carriedBody(of: slot) {
       let session = try catalog.writer.ownSession()
       let new = session.unusedName()
       try guarded(scene.path(name)) { () throws(SystemError) in

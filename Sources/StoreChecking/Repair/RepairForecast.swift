@@ -37,8 +37,12 @@ struct RepairForecast {
     var isMissing = kinds.contains(.entryMissing)
     if case .missing = scene.directory { isMissing = true }
     // If the journal has lost records, the entry may have been removed.
-    if isMissing, !catalog.isJournalWhole { return false }
-    if catalog.carriedBody(of: slot) != nil { return true }
+    if isMissing, !catalog.isJournalKnown { return false }
+    do throws(StoreError) {
+      if try catalog.carriedBody(of: slot) != nil { return true }
+    } catch {
+      return withUnreadable
+    }
     if slot.isEmbedded { return false }
     var tried: Set<UInt64> = []
     // A body that is too long may begin with the right one.

@@ -153,4 +153,76 @@ import Testing
     try expectWhole(filled)
     #expect(try sandbox.check(.deep).findings == [])
   }
+
+  // MARK: Single records
+
+  /// Fills the store with one entry whose record still has the body.
+  private func fillLogged(_ body: [UInt8]) throws {
+    try sandbox.fill(settling: .within(seconds: 3_600)) { try $0.put(body, for: "a") }
+  }
+
+  @Test func `a body whose record cannot be read once is not given up`() throws {
+    try fillLogged(body(1))
+    try sandbox.remove(try sandbox.body())
+    // The repair opens the body before it reads the record.
+    let state = Monitor((isTried: false, hasFailed: false))
+    files.faults.set { call in
+      state.change { state in
+        if call.kind == .open, call.name.hasSuffix(".body") { state.isTried = true }
+        guard call.kind == .read, call.name.hasSuffix(".log"), state.isTried, !state.hasFailed
+        else { return nil }
+        state.hasFailed = true
+        return .inputOutput
+      }
+    }
+    let repaired = try sandbox.repair(.all, .quick, fileSystem: files)
+    #expect(state.change { $0.hasFailed })
+    #expect(repaired.report.lostEntries == 0 && repaired.report.left == 0)
+    #expect(try sandbox.check(.deep).findings == [])
+    let store = try Store(at: sandbox.root, options: Options())
+    #expect(store.lookUp("a").entry?.body == body(1))
+    store.close()
+  }
+
+  @Test func `a body whose record cannot be read is not forecast as lost`() throws {
+    try fillLogged(body(1))
+    try sandbox.remove(try sandbox.body())
+    let segment = "journal/" + (try #require(try sandbox.names("journal").last))
+    let record = Int64(try #require(try sandbox.records(segment).first).lowerBound)
+    // The journal is read first.
+    let isRead = Monitor(false)
+    files.faults.set { call in
+      isRead.change { isRead in
+        if call.kind == .open, call.name.hasSuffix(".json"), call.name != "store.json" {
+          isRead = true
+        }
+        let isRecord =
+          call.kind == .read && call.name.hasSuffix(".log") && call.offset == record
+        return isRead && isRecord ? .inputOutput : nil
+      }
+    }
+    let forecast = try sandbox.forecast(.quick, fileSystem: files)
+    #expect(forecast.kinds == [.bodyMissing] && forecast.report.lostEntries == 0)
+  }
+
+  @Test(arguments: [nil, .all] as [RepairLevel?])
+  func `a record in the log that cannot be read is no damage`(level: RepairLevel?) throws {
+    // A store that is open has entries in the log.
+    let store = try Store(at: sandbox.root, options: Options(settling: .within(seconds: 3_600)))
+    defer { store.close() }
+    try store.put(body(1), for: "a")
+    try store.put(body(2), for: "b")
+    let offset = try #require(store.catalog.slot(store.catalog.hash("b"), 0)).offset
+    // The journal is read from its beginning.
+    files.faults.set {
+      $0.kind == .read && $0.name.hasSuffix(".log") && $0.offset == Int64(offset)
+        ? .inputOutput : nil
+    }
+    let checked =
+      try level.map { try sandbox.repair($0, fileSystem: files) }
+      ?? sandbox.check(.deep, fileSystem: files)
+    #expect(checked.report.unsettled == 2)
+    #expect(checked.kinds == [.unreadable])
+    #expect(store.lookUp("b").entry?.body == body(2))
+  }
 }
