@@ -99,7 +99,7 @@ extension FindingKind {
     case .entryMissing:
       .init(
         .damage, "The journal has an entry without files.",
-        "If the journal is whole, the files are written from a record that still has the body, or the body is linked from an entry with the same one; otherwise the entry is given up.",
+        "If the journal is whole, the files are written from a record that still has the body, or the body is linked from an entry with the same one (safe does this, too); otherwise the entry is given up.",
         .all, losesData: true)
     case .entryUnrecorded:
       .init(

@@ -167,7 +167,7 @@ final class ShardCheck {
       } catch  where error == .notFound || error.isWrongKind {
         // A shard is made before the record of its first entry, and is never removed. So the
         // entries in the index lack their directory.
-        findings = forecast(examine(absent), of: absent)
+        findings = forecast(examine(absent), of: absent, hasShard: false)
       } catch {
         throw CheckError(error, path: "\(run.path)/entries/\(Layout.shard(number).text)")
       }
@@ -189,14 +189,17 @@ final class ShardCheck {
   }
 
   /// Returns findings that are not repaired, with what a repair would lose or restore if that is asked for.
-  private func forecast(_ suspicions: [Suspicion], of scene: KeyScene) -> [Finding] {
+  private func forecast(
+    _ suspicions: [Suspicion], of scene: KeyScene, hasShard: Bool = true
+  ) -> [Finding] {
     var lost: [Slot] = []
     if run.options.forecastsLosses, let engine = store.engine {
       lost = RepairForecast(store: engine).losses(suspicions, of: scene)
     }
     return suspicions.map { suspicion in
       var finding = suspicion.finding(lostEntries: Self.take(suspicion, from: &lost))
-      if run.options.forecastsRestoring, let engine = store.engine {
+      // A safe repair makes no shard.
+      if run.options.forecastsRestoring, hasShard, let engine = store.engine {
         finding.isRestorable = RepairForecast(store: engine).isRestorable(suspicion, of: scene)
       }
       return finding

@@ -20,7 +20,7 @@ extension Mender {
       return try quarantine(variant, scene, shard, "\(suspicion.detail).")
     }
     guard let directory = try openKey(scene, shard) else {
-      return setsAside ? try mendMissing(slot, scene, shard) : false
+      return try mendMissing(slot, scene, shard)
     }
     // Variants with equal bodies share the file and the finding.
     if try recover(slot, in: directory, scene) { return true }

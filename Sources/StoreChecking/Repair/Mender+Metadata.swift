@@ -4,8 +4,8 @@ internal import CacheSystem
 
 // Repairs of entries and their metadata files.
 extension Mender {
-  /// Repairs an entry that has no files: makes them again if another entry has the same body file,
-  /// otherwise gives the entry up.
+  /// Repairs an entry that has no files: makes them again if its record or another entry has the
+  /// body, otherwise gives the entry up. A safe repair does only the first.
   func mendMissing(
     _ slot: Slot?, _ scene: KeyScene, _ shard: borrowing Shard
   ) throws(StoreError) -> Bool {
@@ -18,6 +18,7 @@ extension Mender {
         return true
       }
     }
+    guard level == .all else { return false }
     defer { _ = try? removeDirectory(scene, shard) }
     return try recovery.release(slot, shard.entries)
   }
@@ -235,7 +236,6 @@ extension Mender {
       if slots.isEmpty { return try removeDirectory(scene, shard) ? .done : .none }
       let present = slots.filter { !sparesMissing || !scene.lacks($0) }
       guard let directory = try openKey(scene, shard) else {
-        guard level == .all else { return .none }
         for slot in present { _ = try mendMissing(slot, scene, shard) }
         return .done
       }
@@ -243,7 +243,7 @@ extension Mender {
         let lacksBody =
           slot.isEmbedded || fileSystem.isMissing(Layout.body(slot.digest), in: directory.raw)
         if lacksBody, fileSystem.isMissing(Layout.metadata(slot.variant), in: directory.raw) {
-          if level == .all { _ = try mendMissing(slot, scene, shard) }
+          _ = try mendMissing(slot, scene, shard)
         } else if lacksBody, !slot.isEmbedded, try !recover(slot, in: directory, scene) {
           if level == .all { try setAside(slot, shard) }
         } else if fileSystem.isMissing(Layout.metadata(slot.variant), in: directory.raw) {

@@ -121,11 +121,11 @@ extension Mender {
     return attempts
   }
 
-  /// Returns whether there may be something to do at this level. A body whose right bytes are at
+  /// Returns whether there may be something to do at this level. An entry whose right bytes are at
   /// hand is recovered at any level.
   private func mayMend(_ kind: FindingKind) -> Bool {
     switch kind {
-    case .bodyMissing, .bodyShort, .bodyLong, .bodyWrong: true
+    case .entryMissing, .bodyMissing, .bodyShort, .bodyLong, .bodyWrong: true
     default: level.reaches(kind)
     }
   }

@@ -18,10 +18,10 @@ struct RepairForecast {
     }
   }
 
-  /// Returns whether a safe repair would restore the body that a suspicion is about.
+  /// Returns whether a safe repair would restore the entry or body that a suspicion is about.
   func isRestorable(_ suspicion: Suspicion, of scene: KeyScene) -> Bool {
     switch suspicion.kind {
-    case .bodyMissing, .bodyShort, .bodyLong, .bodyWrong:
+    case .entryMissing, .bodyMissing, .bodyShort, .bodyLong, .bodyWrong:
       guard let slot = suspicion.variant.flatMap({ scene.slot($0) }) else { return false }
       return isRestorable(slot, [suspicion.kind], scene, withUnreadable: false)
     default: return false

@@ -67,7 +67,7 @@ struct RepairCase: Sendable, CustomStringConvertible {
       try $0.removeTree(try $0.directory(of: "single2"))
     },
     RepairCase(
-      description: "a missing directory of a shared body", kinds: [.entryMissing], level: .all
+      description: "a missing directory of a shared body", kinds: [.entryMissing]
     ) {
       try $0.removeTree(try $0.directory(of: "shared1"))
     },

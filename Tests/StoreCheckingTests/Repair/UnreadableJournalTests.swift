@@ -225,4 +225,24 @@ import Testing
     #expect(checked.kinds == [.unreadable])
     #expect(store.lookUp("b").entry?.body == body(2))
   }
+
+  // MARK: Entries whose record has the body
+
+  @Test func `a safe repair writes the files of an entry again whose record has the body`() throws {
+    let small = [UInt8](repeating: 5, count: 180)
+    try fillLogged(small)
+    try sandbox.remove(try sandbox.metadata())
+    var options = CheckOptions()
+    options.forecastsRestoring = true
+    let listener = Listener()
+    _ = try StoreChecker(at: sandbox.root, options: options).run(listener)
+    #expect(listener.findings.map(\.kind) == [.entryMissing])
+    #expect(listener.findings.map(\.isRestorable) == [true])
+    let repaired = try sandbox.repair(.safe, .quick)
+    #expect(repaired.unrepaired == [] && repaired.report.lostEntries == 0)
+    #expect(try sandbox.check(.deep).findings == [])
+    let store = try Store(at: sandbox.root, options: Options())
+    #expect(store.lookUp("a").entry?.body == small)
+    store.close()
+  }
 }
