@@ -38,4 +38,17 @@ public struct Finding: Sendable, Hashable {
     self.outcome = outcome
     self.lostEntries = lostEntries
   }
+
+  /// The shard with whose check it is found: `entries/3f/…` belongs to 3f. `nil` for other paths, and
+  /// for the kind, mode, owner and time of `entries/3f` itself, which every check looks at.
+  package var shard: UInt8? {
+    let prefix = Array("entries/".utf8)
+    guard path.starts(with: prefix) else { return nil }
+    let rest = path.dropFirst(prefix.count)
+    let name = rest.prefix { $0 != UInt8(ascii: "/") }
+    let ofDirectory: Set<FindingKind> = [.wrongKind, .wrongMode, .wrongOwner, .timeImplausible]
+    guard name.count == 2, name.count < rest.count || !ofDirectory.contains(kind)
+    else { return nil }
+    return UInt8(String(decoding: name, as: UTF8.self), radix: 16)
+  }
 }

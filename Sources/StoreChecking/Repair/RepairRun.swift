@@ -31,7 +31,7 @@ struct RepairRun {
       if pass == Self.maximumPasses { options.repair = nil }
       told.beginPass()
       let last = try CheckRun(checker, options, told, hashed).perform()
-      told.endPass()
+      told.endPass(isPartial: last.partialCause != nil)
       report.partialCause = last.partialCause
       (report.entries, report.unsettled, report.files) = (last.entries, last.unsettled, last.files)
       (report.bodyBytes, report.journalBytes) = (last.bodyBytes, last.journalBytes)
@@ -53,12 +53,15 @@ final class ToldFindings: CheckObserver {
     var left: [Digest: Left] = [:]
     /// Those that earlier passes have not repaired, and this pass has not found again so far.
     var earlier: [Digest: Left] = [:]
+    /// The shards in which this pass could not read something, which may be what earlier passes found.
+    var unreadableShards: Set<UInt8> = []
     var hasRepaired = false
   }
 
   /// The findings of one kind and path: a segment of the journal may have several.
   private struct Left {
     var kind: FindingKind
+    var shard: UInt8?
     var count = 0
   }
 
@@ -76,14 +79,22 @@ final class ToldFindings: CheckObserver {
       state.pass += 1
       state.earlier = state.left
       state.left = [:]
+      state.unreadableShards = []
       state.hasRepaired = false
     }
   }
 
-  /// Counts the findings as repaired that a pass over the whole store has not found again.
-  func endPass() {
+  /// Counts the findings as repaired that a pass over the whole store has not found again, although it
+  /// could read their shard.
+  func endPass(isPartial: Bool) {
     state.withLock { state in
-      for gone in state.earlier.values { state.counts[gone.kind]?.repaired += gone.count }
+      for (name, gone) in state.earlier {
+        if isPartial || gone.shard.map(state.unreadableShards.contains) == true {
+          state.left[name, default: Left(kind: gone.kind, shard: gone.shard)].count += gone.count
+        } else {
+          state.counts[gone.kind]?.repaired += gone.count
+        }
+      }
       state.earlier = [:]
     }
   }
@@ -99,7 +110,12 @@ final class ToldFindings: CheckObserver {
     let isRepaired = finding.outcome == .repaired
     if isRepaired { state.hasRepaired = true }
     let name = Digest(hashing: Array(finding.kind.rawValue.utf8) + [0] + finding.path)
-    if !isRepaired { state.left[name, default: Left(kind: finding.kind)].count += 1 }
+    if !isRepaired {
+      state.left[name, default: Left(kind: finding.kind, shard: finding.shard)].count += 1
+    }
+    if finding.kind == .unreadable, let shard = finding.shard {
+      state.unreadableShards.insert(shard)
+    }
     guard var before = state.earlier[name] else {
       state.counts.add(finding)
       return true

@@ -366,14 +366,35 @@ private func hex(_ number: Int) -> String {
     told.beginPass()
     // One more, and all fail.
     find(.failed("no room"), 4)
-    told.endPass()
+    told.endPass(isPartial: false)
     #expect(told.counts[.recordDamaged] == .init(found: 4, repaired: 0))
     told.beginPass()
     // Two are repaired, and two are gone.
     find(.repaired, 2)
-    told.endPass()
+    told.endPass(isPartial: false)
     #expect(told.counts[.recordDamaged] == .init(found: 4, repaired: 4))
     #expect(listener.findings.count == 4)
+  }
+
+  @Test func `what a later pass could not look at is not repaired`() {
+    let told = ToldFindings(Listener())
+    func find(_ kind: FindingKind, _ path: String) {
+      told.found(Finding(kind, path: Array(path.utf8), detail: ""))
+    }
+    find(.bodyWrong, "entries/3f/a")
+    find(.bodyWrong, "entries/40/b")
+    told.beginPass()
+    find(.unreadable, "entries/3f")
+    told.endPass(isPartial: false)
+    #expect(told.counts[.bodyWrong] == .init(found: 2, repaired: 1))
+    told.beginPass()
+    told.endPass(isPartial: true)
+    #expect(told.counts[.bodyWrong] == .init(found: 2, repaired: 1))
+    told.beginPass()
+    find(.bodyWrong, "entries/3f/a")
+    told.endPass(isPartial: false)
+    #expect(told.counts[.bodyWrong] == .init(found: 2, repaired: 1))
+    #expect(told.counts[.unreadable] == .init(found: 1, repaired: 1))
   }
 
   @Test func `ten thousand foreign files are moved with one note`() throws {
