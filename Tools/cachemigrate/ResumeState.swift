@@ -1,4 +1,4 @@
-import CacheFormat
+import CommandLineTools
 import StoreMigration
 
 /// The progress of an interrupted migration, as lines of text (Docs/Migrate.md, "Running it
@@ -18,15 +18,14 @@ struct ResumeState: Sendable, Hashable {
   /// The bytes of the file.
   var encoded: [UInt8] {
     var lines = [
-      Self.title, "subject \(subject)", "row \(row)", "report \(reportLength)",
+      "subject \(subject)", "row \(row)", "report \(reportLength)",
       "counts \(counts.rows) \(counts.converted) \(counts.replaced) \(counts.bytes) "
         + "\(counts.neededBytes) \(counts.evicted) \(counts.authorized)",
     ]
     for (reason, count) in counts.skipped.sorted(by: { $0.key.name < $1.key.name }) {
       lines.append("skipped \(reason.name) \(count)")
     }
-    // A truncated file has no `end` line.
-    return Array((lines + ["end"]).map { $0 + "\n" }.joined().utf8)
+    return StateText.encode(Self.title, lines)
   }
 
   init(subject: String, row: Int64, counts: MigrationCounts, reportLength: Int64) {
@@ -38,13 +37,11 @@ struct ResumeState: Sendable, Hashable {
 
   /// Decodes a file. Returns `nil` if it is damaged or of another version.
   init?(decoding bytes: [UInt8]) {
-    guard let text = String(validating: bytes, as: UTF8.self) else { return nil }
-    let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
-    guard lines.count >= 7, lines[0] == Self.title, lines[lines.count - 2] == "end",
-      lines[lines.count - 1].isEmpty, let subject = Self.value(lines[1], "subject"),
-      let row = Self.value(lines[2], "row").flatMap({ Int64($0) }),
-      let report = Self.value(lines[3], "report").flatMap({ Int64($0) }), report >= 0,
-      let numbers = Self.value(lines[4], "counts").map(Self.numbers), numbers.count == 7
+    guard let lines = StateText.decode(Self.title, bytes), lines.count >= 4,
+      let subject = StateText.value(lines[0], "subject"),
+      let row = StateText.value(lines[1], "row").flatMap({ Int64($0) }),
+      let report = StateText.value(lines[2], "report").flatMap({ Int64($0) }), report >= 0,
+      let numbers = StateText.value(lines[3], "counts").map(Self.numbers), numbers.count == 7
     else { return nil }
     (self.subject, self.row, reportLength) = (subject, row, report)
     counts = MigrationCounts()
@@ -52,7 +49,7 @@ struct ResumeState: Sendable, Hashable {
     (counts.replaced, counts.bytes) = (Int(numbers[2]), numbers[3])
     (counts.neededBytes, counts.evicted) = (numbers[4], Int(numbers[5]))
     counts.authorized = Int(numbers[6])
-    for line in lines[5..<(lines.count - 2)] {
+    for line in lines[4...] {
       let words = line.split(separator: " ")
       guard words.count == 3, words[0] == "skipped",
         let reason = RowReason(named: String(words[1])),
@@ -60,10 +57,6 @@ struct ResumeState: Sendable, Hashable {
       else { return nil }
       counts.skipped[reason] = count
     }
-  }
-
-  private static func value(_ line: Substring, _ name: String) -> String? {
-    line.hasPrefix(name + " ") ? String(line.dropFirst(name.count + 1)) : nil
   }
 
   /// Returns numbers that are small enough for sums not to overflow, or an empty array if one is
