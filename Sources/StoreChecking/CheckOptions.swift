@@ -30,7 +30,8 @@ public struct CheckOptions: Sendable {
   package var forecastsRestoring = false
   /// The number of threads that read, at least 1.
   public var jobs: Int
-  /// The shards (0 to 255) that an earlier run has checked; see `CheckProgress.shards`.
+  /// The shards (0 to 255) that an earlier run has checked; see `CheckProgress.shards`. A repair
+  /// checks all.
   public var skippedShards: Set<UInt8>
   /// Whether a repair of a whole journal neither reports missing entries nor gives them up, because they may
   /// be found elsewhere.

@@ -5,8 +5,9 @@ import ToolTesting
   @Test(
     arguments: [
       [], [""], ["--quick", "--deep", "."], ["--dry-run", "."], ["--repair", "."],
-      ["--repair", "some", "."], ["--jobs", "0", "."], ["--jobs", "many", "."],
-      ["--progress", "--no-progress", "."], ["--no-such-option", "."], ["--json=yes", "."],
+      ["--repair", "some", "."], ["--repair", "safe", "--resume", "."],
+      ["--jobs", "0", "."], ["--jobs", "many", "."], ["--progress", "--no-progress", "."],
+      ["--no-such-option", "."], ["--json=yes", "."],
     ])
   func `a wrong command line ends with 16`(words: [String]) throws {
     let tool = ToolRun()

@@ -58,6 +58,15 @@ import ToolTesting
     #expect(again.text.contains("\"found\":\(count),"))
   }
 
+  @Test(arguments: [["--repair", "safe"], ["--repair", "all", "--dry-run"]])
+  func `a repair or its dry run that was interrupted has no state`(words: [String]) throws {
+    let (tool, count) = try makeStore()
+    let (status, lines) = try interrupt(tool, words + ["--quick"], SIGTERM)
+    #expect(status & 32 != 0)
+    #expect(lines.count < count)
+    #expect(!exists(tool.stateHome))
+  }
+
   // The kernel stamps files by a clock that may lag some milliseconds behind.
   @Test(arguments: [
     "sleep 0.1; touch \"$0\"/journal", "for f in \"$0\"/../state/*/*; do echo > \"$f\"; done",

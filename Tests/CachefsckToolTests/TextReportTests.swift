@@ -12,7 +12,7 @@ import Testing
     guard case .run(let invocation) = try Declarations.tool.parse(words) else { return [] }
     let request = try CheckRequest(invocation)
     let state = ResumeState(
-      storeID: "", depth: request.depth, repair: nil, saved: 0,
+      storeID: "", depth: request.depth, saved: 0,
       progress: CheckProgress(
         entries: 0, totalEntries: 0, bytes: 0, totalBytes: 0, shards: [1, 2]), tally: earlier)
     var verdict = Verdict(

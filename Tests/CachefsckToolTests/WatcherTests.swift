@@ -21,10 +21,8 @@ private final class Saved: Sendable {
     ) { [saved] progress, tally throws(StateFile.Problem) in saved.save(progress.shards, tally) }
   }
 
-  private func finding(
-    _ kind: FindingKind, _ path: String, _ outcome: Finding.Outcome = .left
-  ) -> Finding {
-    Finding(kind, path: Array(path.utf8), detail: "", outcome: outcome)
+  private func finding(_ kind: FindingKind, _ path: String) -> Finding {
+    Finding(kind, path: Array(path.utf8), detail: "")
   }
 
   private func progress(_ shards: Set<UInt8>) -> CheckProgress {
@@ -34,40 +32,23 @@ private final class Saved: Sendable {
   @Test func `what the rest of a check finds again is not counted in the state`() throws {
     let watcher = makeWatcher()
     watcher.found(finding(.bodyWrong, "entries/3f/a"))
-    watcher.found(finding(.bodyWrong, "entries/3f/b", .repaired))
+    watcher.found(finding(.bodyWrong, "entries/3f/b"))
     watcher.found(finding(.bodyShort, "entries/40/c"))
-    watcher.found(finding(.directoryEmpty, "entries/40/d", .repaired))
     watcher.found(finding(.tagWrong, "CACHEDIR.TAG"))
-    watcher.found(finding(.journalTorn, "journal/00000001.log", .repaired))
+    watcher.found(finding(.journalTorn, "journal/00000001.log"))
     watcher.found(finding(.foreignFile, "entries/zz"))
     watcher.found(finding(.wrongMode, "entries/3f"))
     watcher.found(finding(.unreadable, "entries/3f"))
-    watcher.found(finding(.bodyMissing, "entries/3f/e", .failed("no room")))
+    watcher.found(finding(.bodyMissing, "entries/3f/e"))
     watcher.progressed(progress([0x3F]))
     watcher.saveState()
     let last = try #require(saved.last)
     #expect(last.shards == [0x3F])
     #expect(
       last.tally == [
-        .bodyWrong: .init(found: 2, repaired: 1), .bodyMissing: .init(found: 1, repaired: 0),
-        .unreadable: .init(found: 1, repaired: 0),
-        .directoryEmpty: .init(found: 1, repaired: 1), .journalTorn: .init(found: 1, repaired: 1),
+        .bodyWrong: .init(found: 2), .bodyMissing: .init(found: 1), .unreadable: .init(found: 1),
       ])
-    #expect(watcher.tally.found == 10)
-    #expect(watcher.tally.left == 7)
-  }
-
-  @Test func `of a repair only what was repaired is saved, because all is examined again`() {
-    let kept = Mutex(Tally())
-    let watcher = Watcher(
-      StoreChecker(at: "/nowhere"), line: ProgressLine(total: nil, isEnabled: false), json: nil,
-      isRepair: true
-    ) { _, tally throws(StateFile.Problem) in kept.withLock { $0 = tally } }
-    watcher.found(finding(.bodyWrong, "entries/3f/a"))
-    watcher.found(finding(.bodyWrong, "entries/3f/b", .repaired))
-    watcher.progressed(progress([0x3F]))
-    watcher.saveState()
-    #expect(kept.withLock { $0 } == [.bodyWrong: .init(found: 1, repaired: 1)])
+    #expect(watcher.tally.found == 9)
   }
 
   @Test func `nothing is saved before a shard is done`() {

@@ -35,6 +35,10 @@ struct CheckRequest: Sendable {
     jobs = invocation[options.jobs] ?? Declarations.defaultJobs
     isJSON = invocation[options.json]
     isResumed = invocation[options.resume]
+    if isResumed, repair != nil {
+      throw invocation.usageError(
+        "--repair and --resume exclude each other", remedy: "leave one of them out")
+    }
   }
 
   /// Whether the tool says which entries a repair would lose.

@@ -18,7 +18,7 @@ enum Declarations {
   static let progress = Flag(
     "progress", help: "Show the progress even if standard error is not a terminal")
   static let noProgress = Flag("no-progress", help: "Never show the progress")
-  static let resume = Flag("resume", help: "Continue an interrupted check of the same kind")
+  static let resume = Flag("resume", help: "Continue an interrupted check without --repair")
 
   static let tool = Command(
     "cachefsck",

@@ -17,9 +17,7 @@ struct ResumePoint: Sendable {
   ///   the file.
   init(store path: String, _ request: CheckRequest) throws(StateFile.Problem) {
     storeID = try StateFile.storeID(path)
-    file = try StateFile(
-      named:
-        "fsck-\(storeID)-\(request.depth.rawValue)-\(request.effectiveRepair?.rawValue ?? "none")")
+    file = try StateFile(named: "fsck-\(storeID)-\(request.depth.rawValue)")
   }
 
   /// Reads the state of an earlier run.
@@ -36,9 +34,9 @@ struct ResumePoint: Sendable {
     guard let state = ResumeState(decoding: bytes) else {
       throw refuse("is not as cachefsck writes it")
     }
-    guard state.storeID == storeID, state.depth == request.depth,
-      state.repair == request.effectiveRepair
-    else { throw refuse("is of another store or another kind of check") }
+    guard state.storeID == storeID, state.depth == request.depth else {
+      throw refuse("is of another store or another kind of check")
+    }
     guard state.saved <= now, now - state.saved < Self.maximumAge else {
       throw refuse("is more than a week old, or from the future")
     }

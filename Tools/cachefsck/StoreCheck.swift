@@ -20,7 +20,7 @@ struct StoreCheck {
       return try finish(Verdict(argument: argument, request: request, error: error))
     }
     let clock = SystemClock()
-    let point = resumePoint(path)
+    let point = request.repair == nil ? resumePoint(path) : nil
     let earlier = point.flatMap { earlierState($0, path, clock.now()) }
     var options = CheckOptions(
       depth: request.depth, repair: request.effectiveRepair, jobs: request.jobs,
@@ -31,18 +31,15 @@ struct StoreCheck {
     let line = ProgressLine(total: nil, isEnabled: request.showsProgress ?? Terminal.isTerminal(2))
     let json = request.isJSON ? JSONReport(argument: argument, request: request) : nil
     let (request, before) = (request, earlier?.tally ?? [:])
-    let watcher = Watcher(
-      checker, line: line, json: json, earlier: earlier,
-      isRepair: request.effectiveRepair != nil
-    ) {
+    let watcher = Watcher(checker, line: line, json: json, earlier: earlier) {
       progress, tally throws(StateFile.Problem) in
       guard let point else { return }
       var sum = before
       sum.add(tally)
       try point.file.save(
         ResumeState(
-          storeID: point.storeID, depth: request.depth, repair: request.effectiveRepair,
-          saved: clock.now(), progress: progress, tally: sum
+          storeID: point.storeID, depth: request.depth, saved: clock.now(), progress: progress,
+          tally: sum
         ).encoded)
     }
     Interruption.onRequest { checker.cancel() }
@@ -77,9 +74,7 @@ struct StoreCheck {
     guard request.isResumed else { return nil }
     do throws(StateFile.Problem) {
       if let state = try point.state(for: request, store: path, now: now) { return state }
-      let repair = request.effectiveRepair.map { " with repair \($0.rawValue)" } ?? ""
-      warn(
-        "no \(request.depth.rawValue) check\(repair) was interrupted; it begins at the beginning")
+      warn("no \(request.depth.rawValue) check was interrupted; it begins at the beginning")
     } catch {
       warn("\(error.text); the check begins at the beginning")
     }

@@ -23,7 +23,6 @@ final class Watcher: CheckObserver {
   private let checker: StoreChecker
   private let line: ProgressLine
   private let earlier: ResumeState?
-  private let isRepair: Bool
   /// The report that prints each finding at once, if the output is JSON.
   private let json: JSONReport?
   private let save: @Sendable (CheckProgress, Tally) throws(StateFile.Problem) -> Void
@@ -33,16 +32,13 @@ final class Watcher: CheckObserver {
   ///
   /// - Parameters:
   ///   - earlier: The state of an earlier run; the checker skips its shards.
-  ///   - isRepair: Whether the check repairs. Then the next run examines all shards again.
   ///   - save: The function that saves the state. It is called from time to time with the progress
   ///     and with the findings that a check of the remaining shards does not find again.
   init(
     _ checker: StoreChecker, line: ProgressLine, json: JSONReport?, earlier: ResumeState? = nil,
-    isRepair: Bool = false,
     save: @escaping @Sendable (CheckProgress, Tally) throws(StateFile.Problem) -> Void
   ) {
     self.earlier = earlier
-    self.isRepair = isRepair
     self.checker = checker
     self.line = line
     self.json = json
@@ -53,7 +49,7 @@ final class Watcher: CheckObserver {
     state.withLock { state in
       state.tally.add(finding)
       if finding.isRestorable { state.restorable[finding.kind, default: 0] += 1 }
-      if let shard = Self.shard(of: finding) { state.tallies[shard, default: [:]].add(finding) }
+      if let shard = finding.shard { state.tallies[shard, default: [:]].add(finding) }
       guard let json else {
         if state.shown[finding.kind, default: []].count < Self.shownOfKind {
           state.shown[finding.kind, default: []].append(finding)
@@ -97,42 +93,17 @@ final class Watcher: CheckObserver {
     else { return }
     state.lastSaved = .now
     do throws(StateFile.Problem) {
-      try save(progress, Self.kept(state, isRepair ? [] : progress.shards))
+      try save(progress, Self.kept(state, progress.shards))
     } catch {
       state.stateProblem = error
     }
   }
 
-  /// Returns the findings that a check of the remaining shards does not find again: those that were
-  /// repaired, and all in the shards that are not examined again.
+  /// Returns the findings in the shards that are not examined again.
   private static func kept(_ state: State, _ shards: Set<UInt8>) -> Tally {
     var kept: Tally = [:]
-    for (kind, count) in state.tally where count.repaired > 0 {
-      kept.add(
-        kind,
-        .init(
-          found: count.repaired, repaired: count.repaired, lostEntries: count.lostEntries))
-    }
-    for shard in shards {
-      for (kind, count) in state.tallies[shard] ?? [:] {
-        kept.add(kind, .init(found: count.found - count.repaired, repaired: 0))
-      }
-    }
-    return kept.filter { $0.value.found > 0 }
-  }
-
-  /// Returns the shard that a finding belongs to: `entries/3f/…` belongs to 3f. Returns `nil` for
-  /// other paths, and for the kind, mode, owner and time of `entries/3f` itself, which every run
-  /// checks.
-  private static func shard(of finding: Finding) -> UInt8? {
-    let prefix = Array("entries/".utf8)
-    guard finding.path.starts(with: prefix) else { return nil }
-    let rest = finding.path.dropFirst(prefix.count)
-    let name = rest.prefix { $0 != UInt8(ascii: "/") }
-    let ofDirectory: Set<FindingKind> = [.wrongKind, .wrongMode, .wrongOwner, .timeImplausible]
-    guard name.count == 2, name.count < rest.count || !ofDirectory.contains(finding.kind)
-    else { return nil }
-    return UInt8(String(decoding: name, as: UTF8.self), radix: 16)
+    for shard in shards { kept.add(state.tallies[shard] ?? [:]) }
+    return kept
   }
 
   var tally: Tally { state.withLock { $0.tally } }

@@ -21,12 +21,11 @@ struct RepairRun {
     let hashed = HashedFiles(keepsAll: true)
     var options = checker.options
     options.spareMissing = true
+    options.skippedShards = []
     let first = CheckRun(checker, options, told, hashed)
     var report = try first.perform()
-    let isClean = report.findings.isEmpty && !first.hasSpared.isSet
-    if isClean && options.skippedShards.isEmpty { return report }
+    if report.findings.isEmpty && !first.hasSpared.isSet { return report }
     options.spareMissing = false
-    options.skippedShards = []
     for pass in 2...Self.maximumPasses {
       if pass == Self.maximumPasses { options.repair = nil }
       told.beginPass()
