@@ -83,7 +83,8 @@ func clockTime(_ seconds: Double) -> String {
     ? "\(hours):\(pad("\(minutes)", to: 2, with: "0")):\(tail)" : "\(minutes):\(tail)"
 }
 
-private func pad(_ text: String, to width: Int, with character: Character = " ") -> String {
+/// Returns text with blanks or another character in front of it, at least `width` characters.
+package func pad(_ text: String, to width: Int, with character: Character = " ") -> String {
   String(repeating: character, count: max(0, width - text.count)) + text
 }
 

@@ -123,10 +123,8 @@ final class ReportFile {
   private static func row(_ row: String, _ result: String, _ reason: String, _ bytes: String)
     -> String
   {
-    func pad(_ text: String, _ width: Int) -> String {
-      String(repeating: " ", count: max(0, width - text.count))
-    }
-    return
-      "\(pad(row, 10))\(row)  \(result)\(pad(result, 9))  \(reason)\(pad(reason, 26))  \(pad(bytes, 12))\(bytes)"
+    func blanks(after text: String, to width: Int) -> String { pad("", to: width - text.count) }
+    return "\(pad(row, to: 10))  \(result)\(blanks(after: result, to: 9))  "
+      + "\(reason)\(blanks(after: reason, to: 26))  \(pad(bytes, to: 12))"
   }
 }

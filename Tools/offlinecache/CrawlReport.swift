@@ -3,20 +3,20 @@ import CacheStore
 import CommandLineTools
 import HTTPSemantics
 import SiteCrawling
-import Synchronization
 
 /// Prints what a crawl could not fetch, its progress, and its numbers at the end.
 final class CrawlReport: Sendable {
   private let isQuiet: Bool
   private let asJSON: Bool
   private let progress: ProgressLine
-  private let output = Mutex(Output.standard())
+  private let lines: ReportLines
   private let start = ContinuousClock.now
 
   init(isQuiet: Bool, asJSON: Bool) {
     self.isQuiet = isQuiet
     self.asJSON = asJSON
     progress = ProgressLine(total: nil, isEnabled: !isQuiet && Terminal.isTerminal(2))
+    lines = ReportLines(beside: progress)
   }
 
   /// Reports one URL.
@@ -29,7 +29,7 @@ final class CrawlReport: Sendable {
     progress.set(done: summary.done, total: known, bytes: summary.bytes, totalBytes: nil)
     guard let (word, reason) = failure(item, outcome) else { return }
     if asJSON {
-      return try print([
+      return try lines.write([
         JSONText.object([
           ("url", .string(item.url.string)),
           ("linked_from", .text(source(of: item))),
@@ -38,7 +38,7 @@ final class CrawlReport: Sendable {
       ])
     }
     let source = source(of: item).map { ["  linked from \(terminalSafe($0))"] } ?? []
-    try print([terminalSafe(reason)] + source)
+    try lines.write([terminalSafe(reason)] + source)
   }
 
   /// Prints the summary, also that of a crawl that was interrupted.
@@ -46,9 +46,9 @@ final class CrawlReport: Sendable {
   /// - Throws: the error of the crawl.
   func finish(_ result: Result<CrawlSummary, any Error>) throws -> CrawlSummary {
     progress.finish()
+    try lines.flush()
     let summary = try result.get()
-    if asJSON { try print([json(summary).line]) }
-    try output.withLock { output throws(OutputError) in try output.flush() }
+    if asJSON { try Output.printLines([json(summary).line]) }
     guard !isQuiet else { return summary }
     let seconds = ((ContinuousClock.now - start) / .milliseconds(10)).rounded() / 100
     printMessage(
@@ -108,14 +108,6 @@ final class CrawlReport: Sendable {
   /// Returns the page that led to a URL: what links to it, or redirects to it.
   private func source(of item: CrawlItem) -> String? {
     (item.redirects.last ?? item.referrer)?.string
-  }
-
-  private func print(_ lines: [String]) throws(OutputError) {
-    try progress.aside { () throws(OutputError) in
-      try output.withLock { output throws(OutputError) in
-        for line in lines { try output.writeLine(line) }
-      }
-    }
   }
 
   private func json(_ summary: CrawlSummary) -> JSONText {

@@ -8,7 +8,7 @@ struct DownloadsRun: Sendable {
   private let shared: RemoteDownloads?
   private let isQuiet: Bool
   private let progress: ProgressLine
-  private let output = OutputLines()
+  private let lines: ReportLines
 
   init(
     _ downloader: Downloader, _ requests: [DownloadRequest], _ shared: RemoteDownloads?,
@@ -19,9 +19,11 @@ struct DownloadsRun: Sendable {
     self.isQuiet = isQuiet
     progress = ProgressLine(
       total: requests.count, isEnabled: !isQuiet && Terminal.isTerminal(2))
+    lines = ReportLines(beside: progress)
   }
 
-  /// Waits for all downloads. A failed download is reported and does not stop the others.
+  /// Waits for all downloads. A failed download is reported and does not stop the others; a failed
+  /// output does.
   ///
   /// - Throws: ``OutputError`` if standard output fails; ``Interrupted``.
   func all() async throws -> ExitStatus {
@@ -44,14 +46,16 @@ struct DownloadsRun: Sendable {
           }
         }
       }
-      return await group.reduce(into: []) { $0.append($1) }
+      return await group.reduce(into: [Result<ExitStatus, OutputError>]()) { all, status in
+        if case .failure = status { for download in downloads { download.cancel() } }
+        all.append(status)
+      }
     }
     progress.finish()
     if let signal = Interruption.requested {
       printMessage("offlinecache: interrupted; the same command resumes the downloads")
       throw Interrupted(signal: signal)
     }
-    try output.flush()
     let all = try statuses.map { status throws(OutputError) in try status.get() }
     return all.contains(.failure) ? .failure : all.contains(.notFound) ? .notFound : .success
   }
@@ -65,13 +69,14 @@ struct DownloadsRun: Sendable {
       case .file: "had"
       case .copy, .store: "copy"
       }
-    let size = ByteCount(file.record.length ?? 0).description
+    let size = pad(ByteCount(file.record.length ?? 0).description, to: 11)
     let line =
-      word + String(repeating: " ", count: max(0, 5 - word.count))
-      + String(repeating: " ", count: max(1, 12 - size.count))
+      word + String(repeating: " ", count: max(0, 6 - word.count))
       + "\(size)  \(terminalSafe(file.path))  \(terminalSafe(file.record.url))"
     do throws(OutputError) {
-      try progress.aside { () throws(OutputError) in try output.write(line) }
+      try lines.write([line])
+      // Written at once, because a download takes long.
+      try lines.flush()
       return .success(.success)
     } catch {
       return .failure(error)
@@ -79,7 +84,7 @@ struct DownloadsRun: Sendable {
   }
 
   private func report(_ error: DownloadError) -> ExitStatus {
-    if Interruption.requested == nil {
+    if Interruption.requested == nil, error.cause != .cancelled {
       let remedy =
         switch error.cause {
         case .status(401): "; see --user and --header"
@@ -90,22 +95,6 @@ struct DownloadsRun: Sendable {
     }
     if case .status(let status) = error.cause, Refusal.isNotFound(status) { return .notFound }
     return .failure
-  }
-}
-
-/// Writes lines to standard output. Each line is written at once, because a download takes long.
-private final class OutputLines: Sendable {
-  private let output = Mutex(Output.standard())
-
-  func write(_ line: String) throws(OutputError) {
-    try output.withLock { output throws(OutputError) in
-      try output.writeLine(line)
-      try output.flush()
-    }
-  }
-
-  func flush() throws(OutputError) {
-    try output.withLock { output throws(OutputError) in try output.flush() }
   }
 }
 

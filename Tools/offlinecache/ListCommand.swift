@@ -88,10 +88,9 @@ enum ListCommand {
   /// Returns the columns before the key. Their widths are fixed, because the entries to come are
   /// not known.
   private static func details(_ info: EntryInfo) -> String {
-    let length = ByteCount(info.length).description
-    let padding = String(repeating: " ", count: max(0, 11 - length.count))
+    let length = pad(ByteCount(info.length).description, to: 11)
     let status = info.status.map { ($0 < 10 ? "  " : $0 < 100 ? " " : "") + "\($0)" } ?? "  -"
-    return "\(padding)\(length)  \(dateText(info.accessed))  \(status)  "
+    return "\(length)  \(dateText(info.accessed))  \(status)  "
       + "\(info.isPinned ? "P" : "-")  "
   }
 }
