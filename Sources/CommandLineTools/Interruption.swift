@@ -74,6 +74,18 @@ package enum Interruption {
     if isLate { handler() }
   }
 
+  /// Runs work in a task that is cancelled when the end is requested.
+  ///
+  /// - Returns: The result of the task. The caller reports what the work has reached, and then calls
+  ///   ``check()``.
+  package static func cancelling<Value: Sendable>(
+    _ work: @escaping @Sendable () async throws -> Value
+  ) async -> Result<Value, any Error> {
+    let task = Task { try await work() }
+    onRequest { task.cancel() }
+    return await task.result
+  }
+
   /// Calls a function for each signal from now on, instead of ending the process.
   ///
   /// SIGHUP is caught even if the parent process set it to be ignored, because it asks for

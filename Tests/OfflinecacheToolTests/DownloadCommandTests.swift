@@ -1,3 +1,4 @@
+import CLibrary
 import LoopbackOrigin
 import Testing
 import ToolTesting
@@ -212,6 +213,45 @@ import ToolTesting
       #expect(run.status == 2)
       #expect(!run.errors.contains("secret"))
     }
+  }
+
+  @Test func `what was checked before Ctrl-C is reported`() async throws {
+    let (tool, origin) = (ToolRun(), try LoopbackOrigin())
+    defer { origin.stop() }
+    let (a, b) = ("\(origin.base)/a", "\(origin.base)/b")
+    for target in ["/a", "/b"] { origin.set(target, page("hello")) }
+    _ = try tool.run("fetch", a, b)
+    origin.set("/a", OriginAnswer(status: 304, fields: [Self.tag]))
+    origin.set("/b", .silence)
+    let input = try openFile("/dev/null", O_RDONLY)
+    defer { close(input) }
+    let count = origin.requests.count
+    let words = ["check", a, b, "--timeout", "1h"].map { Array($0.utf8) }
+    let running = try tool.start(words, input: input)
+    while origin.requests.count < count + 2 { await Task.yield() }
+    running.child.send(SIGINT)
+    let result = try running.finish()
+    #expect(result.status == 130 && result.errors == "")
+    #expect(result.text == "current  \(a)\n")
+  }
+
+  @Test func `downloads end when nobody reads the report`() throws {
+    let (tool, origin) = (ToolRun(), try LoopbackOrigin())
+    defer { origin.stop() }
+    origin.set("/a", page("hello"))
+    origin.set("/b", OriginAnswer([1], claimedLength: 9, hangs: true))
+    let pipe = try Pipe()
+    close(pipe.reader)
+    let input = try openFile("/dev/null", O_RDONLY)
+    defer { close(input) }
+    let words = ["download", "\(origin.base)/a", "\(origin.base)/b", "-o", tool.path("f")]
+    let running = try tool.start(
+      (words + ["--timeout", "20s", "--retries", "0"]).map { Array($0.utf8) }, input: input,
+      output: pipe.writer)
+    close(pipe.writer)
+    let result = try running.finish()
+    #expect(result.errors == "")
+    #expect(result.status == 141)
   }
 
   @Test func `check compares with the store, or with a folder, and changes nothing`() throws {

@@ -240,6 +240,23 @@ import ToolTesting
     #expect(try tool.run("ls").lines == [])
   }
 
+  @Test func `what was fetched before Ctrl-C is reported`() async throws {
+    let (tool, origin) = (ToolRun(), try LoopbackOrigin())
+    defer { origin.stop() }
+    origin.set("/a", page("hello"))
+    origin.set("/b", .silence)
+    let input = try openFile("/dev/null", O_RDONLY)
+    defer { close(input) }
+    let urls = ["\(origin.base)/a", "\(origin.base)/b"]
+    let words = ["fetch", "--parallel", "1", "--timeout", "1h"] + urls
+    let running = try tool.start(words.map { Array($0.utf8) }, input: input)
+    while !origin.requests.contains(where: { $0.target == "/b" }) { await Task.yield() }
+    running.child.send(SIGINT)
+    let result = try running.finish()
+    #expect(result.status == 130)
+    #expect(result.text == "stored  200          5 B  \(origin.base)/a\n")
+  }
+
   @Test func `a URL with a password is refused, and the password is not shown`() throws {
     let (tool, origin) = (ToolRun(), try LoopbackOrigin())
     defer { origin.stop() }

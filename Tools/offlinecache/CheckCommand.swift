@@ -26,7 +26,7 @@ enum CheckCommand {
         + "'changed', 'unknown' (the server gives no information), 'refused' (it answers with an "
         + "error, which is printed on standard error) or 'missing' (there is no copy).",
       "The exit status is 0 when all are current, 2 if a server could not be reached or has failed "
-        + "(5xx), otherwise 1.",
+        + "(3xx, 5xx), otherwise 1.",
     ],
     parameters: [urls],
     options: [folder, list, timeout, HeaderOption.option, FingerprintOption.option]
@@ -73,12 +73,20 @@ enum CheckCommand {
   }
 
   private static func check(
+    _ addresses: [String], _ state: @escaping @Sendable (NormalizedURL) async throws -> UpdateState
+  ) async throws -> ExitStatus {
+    let result = await Interruption.cancelling { try await checkAll(addresses, state) }
+    try Interruption.check()
+    return try result.get()
+  }
+
+  /// Checks URLs until the task is cancelled.
+  private static func checkAll(
     _ addresses: [String], _ state: (NormalizedURL) async throws -> UpdateState
   ) async throws -> ExitStatus {
     let output = Output.standard()
     var status = ExitStatus.success
-    for address in addresses {
-      try Interruption.check()
+    for address in addresses where !Task.isCancelled {
       do {
         let url = try NormalizedURL(address)
         try AddressList.checkCredentials(address, url)
@@ -92,6 +100,7 @@ enum CheckCommand {
       } catch let error as OutputError {
         throw error
       } catch {
+        if Task.isCancelled { break }
         status = .failure
         printMessage("offlinecache: \(terminalSafe("\(error)"))")
       }

@@ -85,9 +85,9 @@ enum CrawlCommand {
         store: store, transport: try CurlTransport(setup), options: client)
       known?.use(by: client)
       let crawler = Crawler(client: client, options: options)
-      let work = Task { try await crawler.run(starts, report: report.add) }
-      Interruption.onRequest { work.cancel() }
-      let result = await work.result
+      let result = await Interruption.cancelling {
+        try await crawler.run(starts, report: report.add)
+      }
       let summary = try report.finish(result)
       try Interruption.check()
       return status(of: summary)

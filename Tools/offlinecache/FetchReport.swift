@@ -31,7 +31,7 @@ final class FetchReport: Sendable {
   private let isQuiet: Bool
   private let progress: ProgressLine
   private let counts = Mutex(Counts())
-  private let output = Mutex(Output.standard())
+  private let lines: ReportLines
   private let start = ContinuousClock.now
 
   init(printsLines: Bool, printsSummary: Bool, isQuiet: Bool, progress: ProgressLine) {
@@ -39,6 +39,7 @@ final class FetchReport: Sendable {
     self.printsSummary = printsSummary
     self.isQuiet = isQuiet
     self.progress = progress
+    lines = ReportLines(beside: progress)
   }
 
   /// Adds one outcome.
@@ -73,11 +74,13 @@ final class FetchReport: Sendable {
     }
   }
 
-  /// Prints the totals and returns the exit status.
+  /// Writes what is in the buffer.
   ///
   /// - Throws: ``OutputError`` if standard output fails.
-  func finish() throws(OutputError) -> ExitStatus {
-    try output.withLock { output throws(OutputError) in try output.flush() }
+  func flush() throws(OutputError) { try lines.flush() }
+
+  /// Prints the totals and returns the exit status.
+  func finish() -> ExitStatus {
     let counts = counts.withLock { $0 }
     if printsSummary {
       let seconds = ((ContinuousClock.now - start) / .milliseconds(10)).rounded() / 100
@@ -94,14 +97,9 @@ final class FetchReport: Sendable {
   private func printLine(
     _ word: String, _ status: Int, _ length: UInt64, _ address: String
   ) throws(OutputError) {
-    let size = ByteCount(length).description
-    let padding = String(repeating: " ", count: max(0, 11 - size.count))
+    let size = pad(ByteCount(length).description, to: 11)
     let column = word + String(repeating: " ", count: max(0, 6 - word.count))
-    try progress.aside { () throws(OutputError) in
-      try output.withLock { output throws(OutputError) in
-        try output.writeLine("\(column)  \(status)  \(padding)\(size)  \(terminalSafe(address))")
-      }
-    }
+    try lines.write(["\(column)  \(status)  \(size)  \(terminalSafe(address))"])
   }
 
   private func complain(_ text: String) { progress.message("offlinecache: \(text)") }

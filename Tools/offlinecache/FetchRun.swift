@@ -34,13 +34,12 @@ struct FetchRun: Sendable {
   ///
   /// - Throws: ``OutputError`` if standard output fails; ``Interrupted``.
   func all(parallel: Int) async throws -> ExitStatus {
-    let work = Task { try await fetchAll(parallel) }
-    Interruption.onRequest { work.cancel() }
-    let result = await work.result
+    let result = await Interruption.cancelling { try await fetchAll(parallel) }
     progress.finish()
+    try report.flush()
     try Interruption.check()
     try result.get()
-    return try report.finish()
+    return report.finish()
   }
 
   private func fetchAll(_ parallel: Int) async throws {

@@ -53,11 +53,15 @@ enum RemoteCommand {
     subcommands: [checking, pushing, purging])
 
   static func run(_ invocation: Invocation) async throws -> ExitStatus {
-    switch invocation.command {
-    case "check": try await check(invocation)
-    case "push": try await push(invocation)
-    default: try await purge(invocation)
+    let result = await Interruption.cancelling {
+      switch invocation.command {
+      case "check": try await check(invocation)
+      case "push": try await push(invocation)
+      default: try await purge(invocation)
+      }
     }
+    try Interruption.check()
+    return try result.get()
   }
 
   private static func check(_ invocation: Invocation) async throws -> ExitStatus {
@@ -65,6 +69,7 @@ enum RemoteCommand {
     var setup = try NetworkOptions.setup(invocation)
     setup.usesHTTP2 = false
     let reports = await RemoteCheck.run(options, transport: try CurlTransport(setup))
+    try Interruption.check()
     try Output.printLines(
       invocation[Declarations.json]
         ? [JSONText.array(reports.map(json)).pretty] : reports.flatMap(lines))

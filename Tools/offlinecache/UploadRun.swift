@@ -32,9 +32,7 @@ struct UploadRun: Sendable {
   ///
   /// - Throws: ``OutputError``; ``Interrupted``.
   func run() async throws -> ExitStatus {
-    let work = Task { try await send() }
-    Interruption.onRequest { work.cancel() }
-    let result = await work.result
+    let result = await Interruption.cancelling { try await send() }
     progress.finish()
     try Interruption.check()
     do {
