@@ -29,6 +29,16 @@ import Testing
     #expect(String(decoding: bytes, as: UTF8.self) == path)
   }
 
+  @Test(
+    arguments: [
+      ("http://a.example/x/", "index.html"), ("http://a.example/%C3%BC", "ü"),
+      ("http://a.example/%FF", "%FF"), ("http://a.example/%FE", "%FE"),
+      ("http://a.example/%25FF", "%25FF"), ("http://a.example/%C3%BC%FF%20", "%C3%BC%FF "),
+    ])
+  func `a file name is text`(url: String, name: String) throws {
+    #expect(OutputPath.fileName(for: try NormalizedURL(url)) == name)
+  }
+
   @Test func `bytes that are not text are kept`() throws {
     let path = OutputPath.path(for: try NormalizedURL("http://a.example/%FF%FE"))
     #expect(path == Array("http/a.example/".utf8) + [0xFF, 0xFE])

@@ -204,7 +204,7 @@ enum DownloadCommand {
 
   static func path(of url: NormalizedURL, in folder: Argument) throws(ToolError) -> String {
     let folder = try text(of: folder)
-    let name = String(decoding: OutputPath.fileName(for: url), as: UTF8.self)
+    let name = OutputPath.fileName(for: url)
     return folder.hasSuffix("/") ? folder + name : "\(folder)/\(name)"
   }
 

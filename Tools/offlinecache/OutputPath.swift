@@ -21,11 +21,15 @@ enum OutputPath {
   }
 
   /// Returns a file name for a URL within one folder: the last part of the path, with escapes
-  /// decoded as in ``path(for:)``, or `index.html`.
-  static func fileName(for url: NormalizedURL) -> [UInt8] {
+  /// decoded as in ``path(for:)``, or `index.html`. If that is not UTF-8, all bytes that are not
+  /// ASCII stay encoded.
+  static func fileName(for url: NormalizedURL) -> String {
     let (path, _) = split(url.target)
     let part = path.split(separator: slash, omittingEmptySubsequences: false).last ?? []
-    return part.isEmpty ? Array("index.html".utf8) : safeName(part)
+    if part.isEmpty { return "index.html" }
+    let name = safeName(part)
+    return String(validating: name, as: UTF8.self)
+      ?? PercentEncoding.escaped(name) { $0 < 0x80 }
   }
 
   private static let percent = UInt8(ascii: "%")
