@@ -16,14 +16,23 @@ extension Store {
     _ key: ByteString, _ metadata: EntryMetadata, length: UInt64 = 0
   ) throws(StoreError) {
     if length > 0 { try checkLength(length) }
+    try Self.checkBounds(key, metadata, of: path)
+  }
+
+  /// Throws an error if a key or its metadata exceed the bounds of every store.
+  ///
+  /// - Parameter path: the path of the store, which may not exist.
+  package static func checkBounds(
+    _ key: ByteString, _ metadata: EntryMetadata, of path: String
+  ) throws(StoreError) {
     if key.bytes.isEmpty {
       throw StoreError(
         .keyEmpty, path: path, cause: "the key is empty", remedy: "give it at least one byte")
     }
-    if key.bytes.count > Self.maximumKeyBytes {
+    if key.bytes.count > maximumKeyBytes {
       throw StoreError(
         .keyTooLong, path: path,
-        cause: "the key has \(key.bytes.count) bytes, \(Self.maximumKeyBytes) are allowed",
+        cause: "the key has \(key.bytes.count) bytes, \(maximumKeyBytes) are allowed",
         remedy: "use a shorter key, such as a digest of it")
     }
     if let status = metadata.status, !(0...999).contains(status) {
@@ -31,20 +40,22 @@ extension Store {
         .metadataTooLarge, path: path, cause: "the status \(status) is not between 0 and 999",
         remedy: "store it as user info")
     }
-    try checkSize(of: metadata, key)
+    try checkSize(of: metadata, key, path)
   }
 
-  private func checkSize(of metadata: EntryMetadata, _ key: ByteString) throws(StoreError) {
+  private static func checkSize(
+    of metadata: EntryMetadata, _ key: ByteString, _ path: String
+  ) throws(StoreError) {
     var bytes = key.bytes.count
     for field in metadata.fields { bytes += field.name.bytes.count + field.value.bytes.count + 8 }
     for item in metadata.userInfo { bytes += item.name.bytes.count + item.value.bytes.count + 8 }
     for tag in metadata.tags { bytes += tag.bytes.count + 4 }
     let items = max(metadata.fields.count, metadata.userInfo.count, metadata.tags.count)
-    guard bytes <= Self.maximumMetadataBytes, items <= PutRecord.maximumItems else {
+    guard bytes <= maximumMetadataBytes, items <= PutRecord.maximumItems else {
       throw StoreError(
         .metadataTooLarge, path: path,
         cause:
-          "key and metadata have \(bytes) bytes, \(Self.maximumMetadataBytes) are allowed",
+          "key and metadata have \(bytes) bytes, \(maximumMetadataBytes) are allowed",
         remedy: "store less in fields, user info and tags")
     }
   }

@@ -20,6 +20,7 @@ public final class Migration {
   let mapper: URLMapper
   private let now: Timestamp
   private let blockBytes: UInt64
+  private let destination: String
   let stop: MigrationStop
   /// The rows that have room, or `nil` if all rows are to be tried.
   private var room: RoomPlan?
@@ -39,6 +40,7 @@ public final class Migration {
     try MigrationPlaces.check(source: source, destination: destination)
     self.options = options
     self.stop = stop
+    self.destination = destination
     mapper = URLMapper(options.mappings)
     now = Timestamp(nanoseconds: SystemClock().now())
     do throws(SourceError) {
@@ -160,6 +162,14 @@ public final class Migration {
         throw .skip(.varyAll, "")
       }
       try checkExpiry(entry.expires)
+      let kept = Adoption(entry, row: row, source.format, url: url, now: now).kept
+      let metadata = EntryMetadata(
+        status: kept.head.status,
+        fields: fields.map { Field(ByteString($0.name), ByteString(bytes: $0.value)) },
+        userInfo: kept.userInfo)
+      do throws(StoreError) {
+        try Store.checkBounds(ByteString("GET \(url)"), metadata, of: destination)
+      } catch { throw MoveFailure(error) }
       return false
     }
     let (plan, adoption) = try adopt(entry, row, as: url, cache)

@@ -46,6 +46,27 @@ struct MigrationTests {
     #expect(again.counts.converted == 0)
   }
 
+  @Test func `a dry run without a store finds what no store takes`() throws {
+    let sandbox = try SourceSandbox()
+    // As long as a URL may be, but the key is longer.
+    let url = "https://h/" + String(repeating: "x", count: NormalizedURL.maximumLength - 10)
+    let source = try sandbox.database(
+      "m",
+      Manifest.table
+        + """
+        INSERT INTO manifest VALUES
+          ('https://h/' || replace(hex(zeroblob(\((url.utf8.count - 10) / 2))), '0', 'x'),
+            NULL, NULL, x'01', 1600000000, 1600000001, NULL),
+          ('https://h/x', NULL, NULL, x'02', 1600000000, 1600000001, NULL);
+        """)
+    let plan = try Migration(
+      from: source, to: sandbox.path + "/store", options: sandbox.dryRun)
+    try plan.run { _ in }
+    let counts = try move(source, sandbox).1
+    #expect(counts.converted == 1 && counts.faults == 1)
+    #expect(plan.counts.converted == 1 && plan.counts.faults == 1)
+  }
+
   @Test func `of responses with one key, one from the future is newer, but not than the store's`()
     throws
   {
