@@ -20,17 +20,7 @@ enum AddressList {
   ///
   /// - Throws: ``ToolError`` if the file cannot be read, is too large, or is not UTF-8.
   private static func read(_ path: Argument) throws -> [String] {
-    let input = try InputFile(path)
-    var bytes: [UInt8] = []
-    while let piece = try input.read(upTo: 1 << 18) {
-      bytes += piece
-      if bytes.count > limit {
-        throw ToolError(
-          subject: path.description, problem: "the list is larger than \(ByteCount(UInt64(limit)))",
-          remedy: "split it")
-      }
-    }
-    return try addresses(in: bytes, of: path)
+    try addresses(in: InputFile.bytes(of: path, limit: limit, remedy: "split it"), of: path)
   }
 
   /// Throws if a URL has a user name or password in it. The message does not show them, because

@@ -25,20 +25,20 @@ final class InputFile {
     if opened < 0 { throw failure(number) }
   }
 
-  /// The longest file that ``bytes(of:)`` reads, in bytes.
-  private static let maximumBytes = 1 << 20
-
   /// Returns the bytes of a small file.
   ///
-  /// - Throws: ``ToolError``, also if it is longer than 1 MiB.
-  static func bytes(of path: Argument) throws -> [UInt8] {
+  /// - Throws: ``ToolError``, also if it is longer than the limit.
+  static func bytes(
+    of path: Argument, limit: Int = 1 << 20, remedy: String = "check the path"
+  ) throws -> [UInt8] {
     let file = try InputFile(path)
     var bytes: [UInt8] = []
-    while let piece = try file.read(upTo: 64 * 1024) {
+    while let piece = try file.read(upTo: 1 << 18) {
       bytes += piece
-      guard bytes.count <= maximumBytes else {
+      guard bytes.count <= limit else {
         throw ToolError(
-          subject: file.name, problem: "is longer than 1 MiB", remedy: "check the path")
+          subject: file.name, problem: "is longer than \(ByteCount(UInt64(limit)))",
+          remedy: remedy)
       }
     }
     return bytes

@@ -147,12 +147,7 @@ final class CheckRun: Sendable {
     guard options.repair?.reaches(.wrongMode) == true,
       let journal = try? files.open(Layout.journal, in: root, [.read, .directory])
     else { return }
-    var names: [PathName] = []
-    try? files.list(journal.raw) { name, _ in
-      if Layout.segmentNumber(name) != nil { names.append(name) }
-      return names.count < CheckLimits.segments
-    }
-    for name in names where !cancellation.isSet {
+    for name in files.segmentNames(in: journal.raw) where !cancellation.isSet {
       guard let status = try? files.status(at: name, in: journal.raw), status.kind == .file,
         status.mode & 0o600 != 0o600
       else { continue }

@@ -68,12 +68,7 @@ struct StrayNames {
     var tally = StrayTally(path: Layout.journal.bytes)
     for name in foreign { strays.checkForeign(name, in: raw, &tally) }
     strays.end(tally)
-    var names: [PathName] = []
-    try? fileSystem.list(raw) { name, _ in
-      if Layout.segmentNumber(name) != nil { names.append(name) }
-      return names.count < CheckLimits.segments
-    }
-    for name in names {
+    for name in fileSystem.segmentNames(in: raw) {
       // The check of the journal has reported segments that are no regular files.
       guard let status = try? fileSystem.status(at: name, in: raw), status.kind == .file
       else { continue }
@@ -100,5 +95,17 @@ struct StrayNames {
     {
       strays.tell(suspicion, name, in: directory, &tally)
     }
+  }
+}
+
+extension FileSystem {
+  /// Returns the names in the directory of the journal that segments have.
+  func segmentNames(in directory: Int32) -> [PathName] {
+    var names: [PathName] = []
+    try? list(directory) { name, _ in
+      if Layout.segmentNumber(name) != nil { names.append(name) }
+      return names.count < CheckLimits.segments
+    }
+    return names
   }
 }
