@@ -13,6 +13,11 @@ package enum ASCII {
     byte >= UInt8(ascii: "A") && byte <= UInt8(ascii: "Z") ? byte | 0x20 : byte
   }
 
+  /// Returns bytes as text, with the letters in lower case.
+  static func lowercased(_ bytes: some Sequence<UInt8>) -> String {
+    String(decoding: bytes.map { lowercased($0) as UInt8 }, as: UTF8.self)
+  }
+
   /// `unreserved` of RFC 3986, section 2.3.
   package static func isUnreserved(_ byte: UInt8) -> Bool {
     switch byte {

@@ -66,7 +66,7 @@ struct ChallengeParser: ByteReading {
       position = start
       return nil
     }
-    return String(decoding: name.utf8.map(ASCII.lowercased), as: UTF8.self)
+    return ASCII.lowercased(name.utf8)
   }
 
   private mutating func value() -> String? {

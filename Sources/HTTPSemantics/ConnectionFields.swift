@@ -38,7 +38,8 @@ public enum ConnectionFields {
     let named = options(of: fields)
     return HTTPFields(
       fields.filter { field in
-        !isHopByHop(field.name) && (named.isEmpty || !named.contains(lowercased(field.name)))
+        !isHopByHop(field.name)
+          && (named.isEmpty || !named.contains(ASCII.lowercased(field.name.utf8)))
       })
   }
 
@@ -47,17 +48,13 @@ public enum ConnectionFields {
     var names: Set<String> = []
     for field in fields where field.isNamed("Connection") {
       for member in field.value.split(separator: UInt8(ascii: ",")) {
-        let name = lowercased(String(decoding: FieldBytes.trimmed(member), as: UTF8.self))
+        let name = ASCII.lowercased(FieldBytes.trimmed(member))
         // The most frequent options are not names of fields to remove.
         guard name != "keep-alive", name != "close", HTTPField.isToken(name) else { continue }
         names.insert(name)
       }
     }
     return names.isEmpty ? names : names.subtracting(neverOptions)
-  }
-
-  static func lowercased(_ name: String) -> String {
-    String(decoding: name.utf8.map(ASCII.lowercased), as: UTF8.self)
   }
 
   private static let neverOptions: Set<String> = [

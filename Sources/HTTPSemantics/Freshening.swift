@@ -23,9 +23,9 @@ public enum Freshening {
     if !changes.contains(where: { $0.isNamed("Date") }) {
       changes.append(HTTPField("Date", received.description))
     }
-    var replaced = Set(changes.map { ConnectionFields.lowercased($0.name) })
+    var replaced = Set(changes.map { ASCII.lowercased($0.name.utf8) })
     replaced.insert("age")
-    let rest = stored.filter { !replaced.contains(ConnectionFields.lowercased($0.name)) }
+    let rest = stored.filter { !replaced.contains(ASCII.lowercased($0.name.utf8)) }
     return HTTPFields(rest + changes)
   }
 

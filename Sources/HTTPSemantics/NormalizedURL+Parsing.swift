@@ -24,7 +24,7 @@ extension NormalizedURL {
     guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")), colon > 0,
       ASCII.isLetter(bytes[0]), bytes[..<colon].allSatisfy(ASCII.isSchemeByte)
     else { throw InvalidURL(.noScheme, in: text) }
-    let name = String(decoding: bytes[..<colon].map(ASCII.lowercased), as: UTF8.self)
+    let name = ASCII.lowercased(bytes[..<colon])
     guard let scheme = Scheme(rawValue: name) else {
       throw InvalidURL(.unsupportedScheme, in: text)
     }
@@ -63,14 +63,14 @@ extension NormalizedURL {
       guard address.count(where: { $0 == UInt8(ascii: ":") }) >= 2,
         address.allSatisfy(ASCII.isIPv6Byte)
       else { throw InvalidURL(.invalidAddress, in: text) }
-      return String(decoding: raw.map(ASCII.lowercased), as: UTF8.self)
+      return ASCII.lowercased(raw)
     }
     if raw.allSatisfy({ ASCII.isHostByte($0) && ASCII.lowercased($0) == $0 }) {
       return String(decoding: raw, as: UTF8.self)
     }
     let decoded = PercentEncoding.normalized(raw) { ASCII.isHostByte($0) }
     guard decoded.allSatisfy(ASCII.isHostByte) else { throw InvalidURL(.invalidHost, in: text) }
-    return String(decoding: decoded.map(ASCII.lowercased), as: UTF8.self)
+    return ASCII.lowercased(decoded)
   }
 
   /// Reads the port after the host: nothing, a colon alone (RFC 3986, section 6.2.3), or a number.

@@ -10,7 +10,7 @@ public struct SelectedField: Sendable, Hashable {
 
   /// Creates a field from the stored values of a ``Selection``; the name is changed to lower case.
   public init(name: String, value: [UInt8]?) {
-    self.name = String(decoding: name.utf8.map(ASCII.lowercased), as: UTF8.self)
+    self.name = ASCII.lowercased(name.utf8)
     self.value = value
   }
 }
@@ -49,7 +49,7 @@ public struct Selection: Sendable, Hashable {
     varyOf response: HTTPFields, request: HTTPFields, and implicit: [String] = [],
     conceal: ([UInt8]) -> [UInt8]
   ) {
-    var names = Set(implicit.map { String(decoding: $0.utf8.map(ASCII.lowercased), as: UTF8.self) })
+    var names = Set(implicit.map { ASCII.lowercased($0.utf8) })
     for field in response where field.isNamed("Vary") {
       for member in field.value.split(separator: UInt8(ascii: ",")) {
         let name = FieldBytes.trimmed(member)
@@ -57,7 +57,7 @@ public struct Selection: Sendable, Hashable {
         // A member that is not a name could stand for any field, like "*". (As "*" is a token, it
         // needs a check of its own.)
         guard name.allSatisfy(ASCII.isTokenByte), !name.elementsEqual("*".utf8) else { return nil }
-        names.insert(String(decoding: name.map(ASCII.lowercased), as: UTF8.self))
+        names.insert(ASCII.lowercased(name))
         guard names.count <= Self.maximumFields else { return nil }
       }
     }
