@@ -28,7 +28,9 @@ extension ResponseCache {
     var variants = valid(key, &found.reason)
     let kept = memory.find(key)
     if !kept.isEmpty { variants += kept }
-    if variants.isEmpty, found.reason == .absent, damaged.contains(key) { found.reason = .damaged }
+    if variants.isEmpty, found.reason == .absent, damaged.time(of: key) != nil {
+      found.reason = .damaged
+    }
     if variants.isEmpty, request.method == .head {
       var ignored = found.reason
       variants = valid(keyRule.headKey(of: request), &ignored)

@@ -249,7 +249,7 @@ extension ResponseCache {
     do throws(StoreError) {
       try store.remove(key)
     } catch {
-      if !store.outline(of: key).isEmpty { outdated.insert(key, since: time) }
+      if !store.outline(of: key).isEmpty { outdated.insert(key, at: time) }
     }
   }
 }

@@ -15,8 +15,12 @@ package final class ResponseCache: Sendable {
   let hot: HotResponses
   /// The responses that are kept in memory only.
   package let memory: MemoryResponses
-  let damaged = DamagedKeys()
-  let outdated = OutdatedKeys()
+  /// The keys whose response was found damaged. The look-up that finds the damage sets the entry aside,
+  /// so a second decision about the same request could not say why there is no response.
+  let damaged = RecentKeys(maximumCount: 64)
+  /// The keys whose responses are invalid, but could not be removed from the store, and since when. So
+  /// this process does not serve them; others do, because only the store could tell them.
+  let outdated = RecentKeys(maximumCount: 1024)
   let fingerprintKey: FingerprintKey
   let mayReturnStored: (@Sendable (HTTPRequest, HTTPResponseHead) -> Bool)?
 
