@@ -44,32 +44,32 @@ enum EntryFields {
     metadata.expires = nil
   }
 
-  /// Returns whether a response is kept for use without a network only.
-  static func isHistory(_ info: EntryInfo) -> Bool {
-    info.userInfo.contains { $0.name == historyName }
-  }
-
   /// Returns fields in the form of the store.
   static func fields(_ fields: HTTPFields) -> [Field] {
     fields.map { Field(ByteString($0.name), ByteString(bytes: $0.value)) }
   }
 
-  /// Returns the response of an entry; `nil` if the entry is not a response, or if its user info
+  /// Returns the response of an entry with its exact times, and whether it is kept for use without a
+  /// network only; `nil` if the entry is not a response, or if its user info
   /// has another form.
   ///
   /// It is called for every hit, so the record is decoded only once and its items are read in one
   /// pass.
-  static func response(of info: EntryInfo, _ rules: CacheRules) -> StoredResponse? {
+  static func read(
+    _ info: EntryInfo, _ rules: CacheRules
+  ) -> (response: StoredResponse, times: ResponseTimes, isHistory: Bool)? {
     let metadata = info.metadata
     guard let status = metadata.status else { return nil }
     var times = ResponseTimes(request: info.created, response: info.created)
     var selecting: [SelectedField] = []
     var isPersonal = false
+    var isHistory = false
     for item in metadata.userInfo {
       switch item.name {
       case requestTimeName: if let time = timestamp(item) { times.request = time }
       case responseTimeName: if let time = timestamp(item) { times.response = time }
       case personalName: isPersonal = true
+      case historyName: isHistory = true
       case selectingName:
         guard let field = selectedField(item) else { return nil }
         selecting.append(field)
@@ -79,24 +79,18 @@ enum EntryFields {
     let fields = metadata.fields.map {
       HTTPField(name: $0.name.description, value: $0.value.bytes)
     }
-    return StoredResponse(
+    let response = StoredResponse(
       status: status, fields: HTTPFields(fields), requestTime: times.request.date,
       responseTime: times.response.date,
       selection: selecting.isEmpty ? .none : Selection(fields: selecting), isPersonal: isPersonal,
       rules: rules)
+    return (response, times, isHistory)
   }
 
   static func url(of metadata: EntryMetadata) -> NormalizedURL? {
     metadata.userInfo.first { $0.name == urlName }.flatMap {
       try? NormalizedURL($0.value.description)
     }
-  }
-
-  /// Returns both times of a stored response, as exactly as they are recorded.
-  static func times(of info: EntryInfo) -> ResponseTimes {
-    ResponseTimes(
-      request: info.userInfo.first { $0.name == requestTimeName }.flatMap(timestamp)
-        ?? info.created, response: responseTime(of: info))
   }
 
   /// Returns a selecting field as one line, which ``selection(_:)`` reads: `name:value`, or `name` if

@@ -78,7 +78,7 @@ extension ResponseCache {
   private func valid(_ key: ByteString, _ reason: inout ForwardReason) -> [StoredVariant] {
     let variants = stored(key, &reason)
     guard let time = outdated.time(of: key) else { return variants }
-    return variants.filter { responseTime(of: $0.info) >= time }
+    return variants.filter { $0.times.response >= time }
   }
 
   /// Returns all stored responses of a key: from memory if they are still current, otherwise from
@@ -120,7 +120,7 @@ extension ResponseCache {
     let leftDate = left.response.facts.date ?? left.response.responseTime
     let rightDate = right.response.facts.date ?? right.response.responseTime
     if leftDate != rightDate { return leftDate > rightDate }
-    return EntryFields.responseTime(of: left.info) > EntryFields.responseTime(of: right.info)
+    return left.times.response > right.times.response
   }
 
   /// Opens the body of a stored response, unless it is already open.

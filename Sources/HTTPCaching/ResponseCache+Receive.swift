@@ -180,7 +180,7 @@ extension ResponseCache {
     guard reason == nil || Self.forbidsReuse(reason, to: forwarding.original) else { return }
     for variant in find(forwarding.original, forwarding.key).matching
     // The response does not refer to entries that were stored after the request was sent.
-    where EntryFields.responseTime(of: variant.info) <= times.request {
+    where variant.times.response <= times.request {
       switch Freshening.outcome(
         ofHead: head, for: variant.response, bodyLength: variant.length)
       {
@@ -199,7 +199,7 @@ extension ResponseCache {
     _ part: HTTPResponseHead, _ forwarding: Forwarding, _ times: ResponseTimes
   ) {
     guard let whole = forwarding.selected?.base, whole.response.status == 200,
-      EntryFields.responseTime(of: whole.info) <= times.request,
+      whole.times.response <= times.request,
       let old = whole.response.facts.entityTag,
       let new = part.fields.first(named: "ETag").flatMap({ EntityTag($0.value) }),
       !old.matchesWeakly(new)

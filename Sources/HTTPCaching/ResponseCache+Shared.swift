@@ -90,11 +90,10 @@ extension EntryMetadata {
 extension ResponseCache {
   /// Returns the form of an entry in which other machines may have it; `nil` if they must not.
   package func sharedForm(of info: EntryInfo) -> SharedForm? {
-    guard let response = EntryFields.response(of: info, rules),
+    guard let (response, times, isHistory) = EntryFields.read(info, rules),
       let url = EntryFields.url(of: info.metadata), CacheRules.mayShare(response, of: url),
-      !info.key.bytes.starts(with: KeyRule.headPrefix.utf8), !EntryFields.isHistory(info)
+      !info.key.bytes.starts(with: KeyRule.headPrefix.utf8), !isHistory
     else { return nil }
-    let times = EntryFields.times(of: info)
     return SharedForm(
       selecting: response.selection.fields.map(EntryFields.line), status: response.status,
       fields: info.fields, tags: info.tags, requested: times.request, received: times.response)
@@ -127,7 +126,7 @@ extension ResponseCache {
 
   private func isNewer(_ time: Timestamp, than forwarding: Forwarding) -> Bool {
     guard let stored = forwarding.selected?.base else { return true }
-    return time > EntryFields.responseTime(of: stored.info)
+    return time > stored.times.response
   }
 }
 

@@ -16,6 +16,8 @@ package enum StoredBody: Sendable {
 package final class StoredVariant: Sendable {
   package let info: EntryInfo
   package let response: StoredResponse
+  /// The times as exactly as the entry has them.
+  let times: ResponseTimes
   /// The body; `nil` if it has not been opened.
   package let body: StoredBody?
 
@@ -29,27 +31,29 @@ package final class StoredVariant: Sendable {
   package var length: UInt64 { info.length }
 
   convenience init?(_ info: EntryInfo, _ body: StoredBody?, _ rules: CacheRules) {
-    guard let response = EntryFields.response(of: info, rules) else { return nil }
-    self.init(info, response, body, isHistory: EntryFields.isHistory(info))
+    guard let read = EntryFields.read(info, rules) else { return nil }
+    self.init(info, read.response, read.times, body, isHistory: read.isHistory)
   }
 
   private init(
-    _ info: EntryInfo, _ response: StoredResponse, _ body: StoredBody?, isHistory: Bool
+    _ info: EntryInfo, _ response: StoredResponse, _ times: ResponseTimes, _ body: StoredBody?,
+    isHistory: Bool
   ) {
     self.info = info
     self.response = response
+    self.times = times
     self.body = body
     self.isHistory = isHistory
   }
 
   /// Returns the same entry with another body, or none.
   func with(_ body: StoredBody?) -> StoredVariant {
-    StoredVariant(info, response, body, isHistory: isHistory)
+    StoredVariant(info, response, times, body, isHistory: isHistory)
   }
 
   /// Returns the same entry with freshened fields.
   func with(_ response: StoredResponse) -> StoredVariant {
-    StoredVariant(info, response, body, isHistory: isHistory)
+    StoredVariant(info, response, times, body, isHistory: isHistory)
   }
 
   /// Whether the body can be read; false if its file was changed after the verification.

@@ -8,11 +8,12 @@ import Testing
 
 struct EntryFieldsTests {
   private func response(
-    _ fields: HTTPFields = [], selection: Selection = .none, isPersonal: Bool = false
+    _ fields: HTTPFields = [], selection: Selection = .none, isPersonal: Bool = false,
+    bodyDate: HTTPDate? = nil
   ) -> StoredResponse {
     StoredResponse(
       status: 203, fields: fields, requestTime: moment(1).date, responseTime: moment(2).date,
-      selection: selection, isPersonal: isPersonal, rules: CacheRules())
+      selection: selection, isPersonal: isPersonal, bodyDate: bodyDate, rules: CacheRules())
   }
 
   private func info(_ metadata: EntryMetadata) -> EntryInfo {
@@ -47,16 +48,20 @@ struct EntryFieldsTests {
         (0..<random.below(4)).map {
           HTTPField(name: "N\($0)", value: random.bytes(random.below(9)))
         })
-      let original = response(fields, selection: selection, isPersonal: random.below(2) == 0)
+      let original = response(
+        fields, selection: selection, isPersonal: random.below(2) == 0,
+        bodyDate: random.below(2) == 0 ? nil : HTTPDate(seconds: Int64(bitPattern: random.next())))
       let metadata = try metadata(original, at: Int64(bitPattern: random.next()) / 2)
-      let read = try #require(EntryFields.response(of: info(metadata), CacheRules()))
-      #expect(read.status == 203 && read.fields == fields, "round \(round)")
-      #expect(read.selection == selection && read.isPersonal == original.isPersonal)
+      let read = try #require(EntryFields.read(info(metadata), CacheRules()))
+      #expect(read.response.status == 203 && read.response.fields == fields, "round \(round)")
+      #expect(
+        read.response.selection == selection && read.response.isPersonal == original.isPersonal)
+      #expect(read.response.bodyDate == original.bodyDate)
       #expect(EntryFields.url(of: metadata)?.string == "http://a/")
-      let times = EntryFields.times(of: info(metadata))
+      let times = read.times
       #expect(times.response.nanoseconds == times.request.nanoseconds + 1)
       #expect(EntryFields.responseTime(of: metadata) == times.response)
-      #expect(!EntryFields.isHistory(info(metadata)))
+      #expect(!read.isHistory)
     }
   }
 
@@ -65,11 +70,11 @@ struct EntryFieldsTests {
   {
     var metadata = try metadata(response())
     metadata.status = nil
-    #expect(EntryFields.response(of: info(metadata), CacheRules()) == nil)
+    #expect(EntryFields.read(info(metadata), CacheRules()) == nil)
     for line in ["", ":value", "a b:c", "ä"] {
       var metadata = try self.metadata(response())
       metadata.userInfo.append(Field("http-selecting", ByteString(line)))
-      #expect(EntryFields.response(of: info(metadata), CacheRules()) == nil, "\(line)")
+      #expect(EntryFields.read(info(metadata), CacheRules()) == nil, "\(line)")
     }
   }
 
@@ -79,11 +84,11 @@ struct EntryFieldsTests {
       metadata.userInfo = [
         Field("http-request-time", ByteString(text)), Field("http-response-time", ByteString(text)),
       ]
-      #expect(EntryFields.times(of: info(metadata)).request == moment(9), "\(text)")
+      #expect(EntryFields.read(info(metadata), CacheRules())?.times.request == moment(9), "\(text)")
       #expect(EntryFields.responseTime(of: info(metadata)) == moment(9))
       #expect(EntryFields.responseTime(of: metadata) == nil)
       #expect(
-        EntryFields.response(of: info(metadata), CacheRules())?.responseTime == moment(9).date)
+        EntryFields.read(info(metadata), CacheRules())?.response.responseTime == moment(9).date)
     }
   }
 
@@ -108,15 +113,19 @@ struct EntryFieldsTests {
   @Test func `freshening replaces what it changes, and leaves the rest`() throws {
     let select = Selection(fields: [SelectedField(name: "a", value: [1])])
     var metadata = try metadata(
-      response([HTTPField("A", "1")], selection: select, isPersonal: true))
+      response([HTTPField("A", "1")], selection: select, isPersonal: true, bodyDate: moment(1).date)
+    )
     metadata.userInfo.append(Field("own", "kept"))
     metadata.tags = ["t"]
     let times = ResponseTimes(request: moment(5), response: moment(6))
     EntryFields.freshen(
       &metadata, response([HTTPField("A", "2")]), times: times, expires: moment(7))
-    let read = try #require(EntryFields.response(of: info(metadata), CacheRules()))
-    #expect(read.fields == [HTTPField("A", "2")] && read.selection == .none && !read.isPersonal)
-    #expect(EntryFields.times(of: info(metadata)) == times && metadata.expires == moment(7))
+    let read = try #require(EntryFields.read(info(metadata), CacheRules()))
+    #expect(
+      read.response.fields == [HTTPField("A", "2")] && read.response.selection == .none
+        && !read.response.isPersonal)
+    #expect(read.response.bodyDate == nil)
+    #expect(read.times == times && metadata.expires == moment(7))
     #expect(metadata.userInfo.contains(Field("own", "kept")) && metadata.tags == ["t"])
     #expect(EntryFields.url(of: metadata) != nil)
     let names = metadata.userInfo.map(\.name)
@@ -127,6 +136,8 @@ struct EntryFieldsTests {
     var metadata = try metadata(response())
     metadata.expires = moment(5)
     EntryFields.markAsHistory(&metadata)
-    #expect(metadata.isSpare && metadata.expires == nil && EntryFields.isHistory(info(metadata)))
+    #expect(
+      metadata.isSpare && metadata.expires == nil
+        && EntryFields.read(info(metadata), CacheRules())?.isHistory == true)
   }
 }
