@@ -57,7 +57,8 @@ extension ResponseCache {
     else { return }
     let (key, variant) = (forwarding.key, Self.historyVariant(Self.variant(selection, nil)))
     guard store.info(for: key, variant: variant)?.digest != confirmed.info.digest,
-      case .hit(_, let reader) = store.read(key, variant: confirmed.info.variant)
+      case .hit(let info, let reader) = store.read(key, variant: confirmed.info.variant),
+      info.digest == confirmed.info.digest
     else { return }
     let response = StoredResponse(
       status: old.status, fields: old.fields, requestTime: times.request.date,

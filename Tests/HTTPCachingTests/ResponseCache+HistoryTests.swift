@@ -220,6 +220,27 @@ struct ResponseCacheHistoryTests {
     }
   }
 
+  @Test(arguments: [10, 100_000])
+  func `a confirmed page is not remembered with the bytes of the one that has replaced it`(
+    length: Int
+  ) throws {
+    func asking(_ language: String) -> HTTPRequest {
+      request("/a", [HTTPField("Accept-Language", language)])
+    }
+    func fields(_ tag: String) -> HTTPFields {
+      [HTTPField("Vary", "Accept-Language"), HTTPField("ETag", "\"\(tag)\"")]
+    }
+    let sandbox = try CacheSandbox(keepsHistory: true)
+    try sandbox.load(asking("de"), head(200, fields("1")), content(length))
+    let forwarding = try #require(sandbox.forward(asking("en"), policy: .protocolRules, at: 5))
+    try sandbox.load(asking("de"), head(200, fields("2")), content(length, seed: 2), at: 6)
+    guard case .validated(let serving) = sandbox.receive(head(304, fields("1")), forwarding, at: 7)
+    else { throw Unexpected() }
+    #expect(try Served(serving).body == content(length))
+    #expect(try sandbox.served(asking("en"), policy: .offline, at: 9) == nil)
+    #expect(sandbox.store.statistics.entries == 1)
+  }
+
   @Test(arguments: [false, true])
   func `a page whose 304 or request has no-store is written only where that is allowed`(
     keepsNoStore: Bool
