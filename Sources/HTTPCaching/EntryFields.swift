@@ -11,6 +11,7 @@ enum EntryFields {
   private static let responseTimeName = ByteString("http-response-time")
   private static let selectingName = ByteString("http-selecting")
   private static let personalName = ByteString("http-personal")
+  private static let bodyDateName = ByteString("http-body-date")
   private static let historyName = ByteString("http-history")
 
   /// Returns the metadata to store with the body.
@@ -32,6 +33,7 @@ enum EntryFields {
       Field(requestTimeName, ByteString("\(times.request.nanoseconds)")),
       Field(responseTimeName, ByteString("\(times.response.nanoseconds)")),
     ]
+      + (response.bodyDate.map { [Field(bodyDateName, ByteString("\($0.seconds)"))] } ?? [])
       + (response.isPersonal ? [Field(personalName, "true")] : [])
       + response.selection.fields.map { Field(selectingName, line($0)) }
   }
@@ -63,12 +65,15 @@ enum EntryFields {
     var times = ResponseTimes(request: info.created, response: info.created)
     var selecting: [SelectedField] = []
     var isPersonal = false
+    var bodyDate: HTTPDate?
     var isHistory = false
     for item in metadata.userInfo {
       switch item.name {
       case requestTimeName: if let time = timestamp(item) { times.request = time }
       case responseTimeName: if let time = timestamp(item) { times.response = time }
       case personalName: isPersonal = true
+      case bodyDateName:
+        bodyDate = Int64(item.value.description).map { HTTPDate(seconds: $0) }
       case historyName: isHistory = true
       case selectingName:
         guard let field = selectedField(item) else { return nil }
@@ -83,7 +88,7 @@ enum EntryFields {
       status: status, fields: HTTPFields(fields), requestTime: times.request.date,
       responseTime: times.response.date,
       selection: selecting.isEmpty ? .none : Selection(fields: selecting), isPersonal: isPersonal,
-      rules: rules)
+      bodyDate: bodyDate, rules: rules)
     return (response, times, isHistory)
   }
 
@@ -128,7 +133,9 @@ enum EntryFields {
   ) {
     metadata.fields = EntryFields.fields(fresh.fields)
     metadata.expires = expires
-    let changing = [requestTimeName, responseTimeName, selectingName, personalName]
+    let changing = [
+      requestTimeName, responseTimeName, selectingName, personalName, bodyDateName,
+    ]
     metadata.userInfo.removeAll { changing.contains($0.name) }
     metadata.userInfo += userInfo(times, fresh)
   }

@@ -13,7 +13,7 @@ extension ResponseCache {
     else { return nil }
     for variant in matching {
       guard mayReturn(variant, to: question.request),
-        let resumption = resumption(of: variant.response),
+        let resumption = Resumption(after: variant.response),
         case .success(let beginning) = opened(variant)
       else { continue }
       guard case .forward(var forwarding) = question.without(.otherPart) else { return nil }
@@ -24,16 +24,6 @@ extension ResponseCache {
     return nil
   }
 
-  /// Returns how to go on after a stored beginning; `nil` for another part, and without a strong
-  /// validator.
-  private func resumption(of stored: StoredResponse) -> Resumption? {
-    guard let part = stored.contentRange, part.first == 0, let length = part.completeLength,
-      part.last + 1 < length
-    else { return nil }
-    return Resumption(
-      of: stored.fields, offset: part.count, completeLength: length, now: stored.responseTime)
-  }
-
   /// Appends the rest to the stored beginning. Requests the whole representation instead if they do
   /// not belong together, or if the whole must not be stored, because only stored bytes are
   /// combined.
@@ -41,7 +31,7 @@ extension ResponseCache {
     _ beginning: StoredVariant, _ head: HTTPResponseHead, _ forwarding: Forwarding,
     _ times: ResponseTimes
   ) -> Receipt {
-    if case .goOn(let end, let length)? = resumption(of: beginning.response)?.judge(head),
+    if case .goOn(let end, let length)? = Resumption(after: beginning.response)?.judge(head),
       end == length, let body = beginning.body,
       beginning.length == beginning.response.contentRange?.count
     {

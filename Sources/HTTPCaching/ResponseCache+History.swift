@@ -63,7 +63,7 @@ extension ResponseCache {
     let response = StoredResponse(
       status: old.status, fields: old.fields, requestTime: times.request.date,
       responseTime: times.response.date, selection: selection, isPersonal: old.isPersonal,
-      rules: rules)
+      bodyDate: old.bodyDate, rules: rules)
     var metadata = EntryFields.metadata(response, url: request.url, times: times, expires: nil)
     EntryFields.markAsHistory(&metadata)
     _ = try? copy(reader, to: key, variant, metadata)

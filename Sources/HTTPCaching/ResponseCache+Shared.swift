@@ -15,8 +15,11 @@ extension SharedForm {
       self.fields.map { HTTPField(name: $0.name.description, value: $0.value.bytes) })
     guard fields.allSatisfy(\.isValid), let selection = EntryFields.selection(selecting)
     else { return nil }
+    // Another machine may have added the `Date`, so the time of the bytes is not known.
     let response = StoredResponse(
-      HTTPResponseHead(status: status, fields: fields), times, selection: selection, rules: rules)
+      status: status, fields: rules.fieldsToStore(fields, receivedAt: times.response.date),
+      requestTime: times.request.date, responseTime: times.response.date, selection: selection,
+      rules: rules)
     guard CacheRules.mayShare(response, of: url), rules.mayUse(response) else { return nil }
     return (response, times)
   }

@@ -33,14 +33,18 @@ extension HTTPDate {
 
 extension StoredResponse {
   /// Creates a response from a head as it was received, with the fields that are stored.
+  ///
+  /// - Parameter old: The stored response whose bytes it continues to have; `nil` if all of them come
+  ///   with the head.
   init(
     _ head: HTTPResponseHead, _ times: ResponseTimes, selection: Selection,
-    isPersonal: Bool = false, rules: CacheRules
+    isPersonal: Bool = false, bytesOf old: StoredResponse? = nil, rules: CacheRules
   ) {
+    let now = times.response.date
     self.init(
-      status: head.status,
-      fields: rules.fieldsToStore(head.fields, receivedAt: times.response.date),
-      requestTime: times.request.date, responseTime: times.response.date, selection: selection,
-      isPersonal: isPersonal, rules: rules)
+      status: head.status, fields: rules.fieldsToStore(head.fields, receivedAt: now),
+      requestTime: times.request.date, responseTime: now, selection: selection,
+      isPersonal: isPersonal || old?.isPersonal ?? false,
+      bodyDate: old == nil ? head.fields.date(now: now) : old?.bodyDate, rules: rules)
   }
 }

@@ -8,24 +8,18 @@ public enum Parts {
     case missing(ClosedRange<UInt64>)
   }
 
-  /// Returns whether two stored responses contain bytes of the same state of a representation, so
+  /// Returns whether two stored 206 responses contain bytes of the same state of a representation, so
   /// that they may be combined: they have the same strong validator and do not contradict each
   /// other.
   public static func mayCombine(_ left: StoredResponse, _ right: StoredResponse) -> Bool {
-    guard isPart(left), isPart(right), Validators(left).matchStrongly(Validators(right)) else {
-      return false
-    }
-    if let one = left.contentRange?.completeLength, let other = right.contentRange?.completeLength,
-      one != other
-    {
+    guard let first = left.contentRange, let second = right.contentRange,
+      Validators(left).matchStrongly(Validators(right))
+    else { return false }
+    if let one = first.completeLength, let other = second.completeLength, one != other {
       return false
     }
     let codings = [left, right].map { $0.fields.combinedValue(of: "Content-Encoding") }
     return codings[0] == codings[1]
-  }
-
-  private static func isPart(_ stored: StoredResponse) -> Bool {
-    stored.status == 200 || stored.status == 206 && stored.contentRange != nil
   }
 
   /// Returns the pieces of a requested range, in their order and without gaps or overlaps.

@@ -14,6 +14,7 @@ package struct Resumption: Sendable {
   }
 
   private let fields: HTTPFields
+  private let validators: Validators
   private let offset: UInt64
   private let completeLength: UInt64?
   private let now: HTTPDate
@@ -28,8 +29,29 @@ package struct Resumption: Sendable {
   package init?(
     of fields: HTTPFields, offset: UInt64, completeLength: UInt64?, now: HTTPDate
   ) {
-    guard offset > 0, Validators(fields, now: now).isStrong else { return nil }
+    self.init(
+      fields, Validators(fields, now: now), offset: offset, completeLength: completeLength,
+      now: now)
+  }
+
+  /// Creates the state after a stored beginning; `nil` for another part, without a strong validator,
+  /// and if the complete length is unknown.
+  package init?(after stored: StoredResponse) {
+    guard let part = stored.contentRange, part.first == 0, let length = part.completeLength,
+      part.last + 1 < length
+    else { return nil }
+    self.init(
+      stored.fields, Validators(stored), offset: part.count, completeLength: length,
+      now: stored.responseTime)
+  }
+
+  private init?(
+    _ fields: HTTPFields, _ validators: Validators, offset: UInt64, completeLength: UInt64?,
+    now: HTTPDate
+  ) {
+    guard offset > 0, validators.isStrong else { return nil }
     self.fields = fields
+    self.validators = validators
     self.offset = offset
     self.completeLength = completeLength
     self.now = now
@@ -38,9 +60,9 @@ package struct Resumption: Sendable {
   /// Returns a request for the missing bytes. If the representation has changed, the server
   /// responds with all of it.
   package func request(_ request: HTTPRequest) -> HTTPRequest {
-    let hasTag = Validators(fields, now: now).entityTag != nil
     // The initializer ensured that there is a validator.
-    guard let validator = fields.first(named: hasTag ? "ETag" : "Last-Modified") else {
+    let name = validators.entityTag != nil ? "ETag" : "Last-Modified"
+    guard let validator = fields.first(named: name) else {
       return request
     }
     return request.asking(forBytes: "\(offset)-", if: validator)
@@ -61,7 +83,7 @@ package struct Resumption: Sendable {
     default: return .refused
     }
     guard let range = ContentRange(of: head.fields), range.first == offset,
-      Validators(head.fields, now: now).matchStrongly(Validators(fields, now: now)),
+      Validators(head.fields, now: now).matchStrongly(validators),
       PartialRefusal(of: head.fields, bodyLength: nil) == nil,
       head.fields.combinedValue(of: "Content-Encoding")
         == fields.combinedValue(of: "Content-Encoding"),

@@ -15,6 +15,9 @@ public struct StoredResponse: Sendable {
   public let isPersonal: Bool
   /// The stored part of the representation; `nil` unless the status is 206.
   public let contentRange: ContentRange?
+  /// The `Date` of the message that had the bytes; `nil` if it had none. That of a later 304 does not
+  /// say when the bytes were made (RFC 9110, section 8.8.2.2).
+  public let bodyDate: HTTPDate?
   /// The meaning of the fields.
   public let facts: ResponseFacts
 
@@ -23,7 +26,7 @@ public struct StoredResponse: Sendable {
   /// - Complexity: O(*n*) in the number of fields and the bytes of those that matter.
   public init(
     status: Int, fields: HTTPFields, requestTime: HTTPDate, responseTime: HTTPDate,
-    selection: Selection, isPersonal: Bool = false, rules: CacheRules
+    selection: Selection, isPersonal: Bool = false, bodyDate: HTTPDate? = nil, rules: CacheRules
   ) {
     self.status = status
     self.fields = fields
@@ -31,6 +34,7 @@ public struct StoredResponse: Sendable {
     self.responseTime = responseTime
     self.selection = selection
     self.isPersonal = isPersonal
+    self.bodyDate = bodyDate
     contentRange = status == 206 ? ContentRange(of: fields) : nil
     facts = ResponseFacts(fields, rules: rules, now: responseTime)
   }

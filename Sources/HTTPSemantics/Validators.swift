@@ -8,19 +8,20 @@ struct Validators {
 
   let entityTag: EntityTag?
   let lastModified: HTTPDate?
+  /// The `Date` of the message that had the bytes.
   let date: HTTPDate?
 
   init(_ stored: StoredResponse) {
     entityTag = stored.facts.entityTag
     lastModified = stored.facts.lastModified
-    date = stored.facts.date
+    date = stored.bodyDate
   }
 
   /// Reads the validators of a message that was just received.
   init(_ fields: HTTPFields, now: HTTPDate) {
     entityTag = fields.first(named: "ETag").flatMap { EntityTag($0.value) }
     lastModified = fields.first(named: "Last-Modified").flatMap { HTTPDate($0.value, now: now) }
-    date = fields.first(named: "Date").flatMap { HTTPDate($0.value, now: now) }
+    date = fields.date(now: now)
   }
 
   var isEmpty: Bool { entityTag == nil && lastModified == nil }
@@ -48,5 +49,12 @@ struct Validators {
   func matchWeakly(_ other: Validators) -> Bool {
     if let entityTag, let otherTag = other.entityTag { return entityTag.matchesWeakly(otherTag) }
     return lastModified != nil && lastModified == other.lastModified
+  }
+}
+
+extension HTTPFields {
+  /// Returns the time in `Date`; `nil` without a valid one.
+  package func date(now: HTTPDate) -> HTTPDate? {
+    first(named: "Date").flatMap { HTTPDate($0.value, now: now) }
   }
 }

@@ -66,6 +66,24 @@ struct RepresentationTests {
     #expect(try #require(find(matching, ranged("600-699"))) == (2, [2], .part(600...699), 1000))
   }
 
+  @Test(arguments: [(nil, false), (59, false), (60, true)] as [(Int64?, Bool)])
+  func `a date combines parts only if it is strong by the Date that came with their bytes`(
+    seconds: Int64?, isStrong: Bool
+  ) throws {
+    // A 304 has come since.
+    let dates = [
+      HTTPField("Last-Modified", moment(0).date.description),
+      HTTPField("Date", moment(5000).date.description),
+    ]
+    let userInfo = seconds.map { [Field("http-body-date", "\(moment($0).date.seconds)")] } ?? []
+    let matching = try [0...499, 500...999].enumerated().map { number, range in
+      try storedVariant(
+        "a", UInt64(number), status: 206, partFields(range, tag: nil, dates), bytes: 500,
+        userInfo: userInfo)
+    }
+    #expect((find(matching, request()) != nil) == isStrong)
+  }
+
   @Test func `the length is known from any of the parts`() throws {
     let unknown = try part(1, 0...9, of: "*")
     #expect(try #require(find([unknown], ranged("0-9"))) == (1, [1], .part(0...9), nil))

@@ -81,6 +81,41 @@ struct ResponseCacheCompleteTests {
     #expect(rest(try beginning(mayReturnStored: { _, _ in false })) == nil)
   }
 
+  @Test(arguments: [(100, true), (10, false)] as [(Int64, Bool)])
+  func `a beginning with a date alone is completed only if that was strong when its bytes came`(
+    age: Int64, isStrong: Bool
+  ) throws {
+    func dates(_ seconds: Int64) -> [HTTPField] {
+      [
+        HTTPField("Last-Modified", moment(-age).date.description),
+        HTTPField("Date", moment(seconds).date.description),
+      ]
+    }
+    let sandbox = try beginning(tag: nil, dates(0))
+    #expect((rest(sandbox) != nil) == isStrong)
+    // A 304 says nothing of the second in which the bytes were made.
+    let asked = try #require(sandbox.forward(ranged("0-499"), policy: .revalidate))
+    let fields = HTTPFields(dates(600) + [HTTPField("Cache-Control", "max-age=9")])
+    guard case .validated = sandbox.receive(head(304, fields), asked) else { throw Unexpected() }
+    let forwarding = rest(sandbox)
+    #expect((forwarding != nil) == isStrong)
+    guard let forwarding else { return }
+    let answer = head(206, partFields(500...999, tag: nil, dates(700)))
+    guard case .pass(_, .yes(let plan)) = sandbox.receive(answer, forwarding) else {
+      throw Unexpected()
+    }
+    #expect(plan.response.bodyDate == moment(0).date)
+    _ = try plan.store(whole, in: sandbox.store)
+    #expect(try sandbox.served(request())?.body == whole)
+  }
+
+  @Test func `the Date that the cache adds makes no date strong`() throws {
+    let modified = HTTPField("Last-Modified", moment(-1000).date.description)
+    #expect(rest(try beginning(tag: nil, [modified])) == nil)
+    let date = HTTPField("Date", moment(0).date.description)
+    #expect(rest(try beginning(tag: nil, [modified, date])) != nil)
+  }
+
   @Test func `a beginning whose bytes are damaged is not completed`() throws {
     let sandbox = try CacheSandbox(options: Options(settling: .atOnce))
     try sandbox.loadPart(0...499, of: whole)

@@ -11,7 +11,7 @@ enum Stored {
   ) -> StoredResponse {
     StoredResponse(
       status: status, fields: fields, requestTime: time, responseTime: time, selection: .none,
-      rules: CacheRules())
+      bodyDate: fields.date(now: time), rules: CacheRules())
   }
 
   /// Makes a stored 206 with a `Content-Range` and, unless nil, a tag.

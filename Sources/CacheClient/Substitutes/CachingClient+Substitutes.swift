@@ -95,7 +95,7 @@ extension CachingClient {
   ) -> Range<UInt64> {
     let response = StoredResponse(
       status: 200, fields: head.fields, requestTime: now, responseTime: now, selection: .none,
-      rules: options.rules)
+      bodyDate: head.fields.date(now: now), rules: options.rules)
     if Preconditions.isNotModified(response, for: request, now: now) {
       head.status = 304
       head.fields = Preconditions.notModifiedFields(of: head.fields)

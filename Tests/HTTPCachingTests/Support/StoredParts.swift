@@ -10,14 +10,15 @@ import Testing
 /// - Parameter bytes: The number of bytes of its body.
 func storedVariant(
   _ key: ByteString = "a", _ number: UInt64 = 0, status: Int = 200, _ fields: HTTPFields = [],
-  bytes: Int = 10, source: EntrySource = .disk, at seconds: Int64 = 0
+  bytes: Int = 10, source: EntrySource = .disk, at seconds: Int64 = 0, userInfo: [Field] = []
 ) throws -> StoredVariant {
   let body = [UInt8](repeating: 1, count: bytes)
   let head = PutHead(
     keyHash: KeyHash(high: 0, low: 0), digest: Digest(hashing: body), variant: number,
     length: UInt64(bytes), created: moment(seconds), accessed: moment(seconds), expires: nil,
     bodyFile: 0, overhead: 0, status: status, isPinned: false)
-  let metadata = EntryMetadata(status: status, fields: EntryFields.fields(fields))
+  let metadata = EntryMetadata(
+    status: status, fields: EntryFields.fields(fields), userInfo: userInfo)
   let info = EntryInfo(
     record: PutRecord(head: head, key: key, metadata: metadata), accessed: moment(seconds))
   return try #require(StoredVariant(info, .bytes(body, source), CacheRules()))
