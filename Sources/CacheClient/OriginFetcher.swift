@@ -110,7 +110,6 @@ struct OriginFetcher: Sendable {
       return .direct(head, body, .failed(error))
     }
     let url = forwarding.request.url.string
-    let whole = PrefixedBody.joining(plan.prefix, body, store, url: url)
     // The answer to a POST is newer than the responses that the POST has invalidated.
     let permit = isUnsafe ? permits.make(plan.key, revokesOthers: true) : permit
     let stored: @Sendable (EntryInfo) -> Void = { [offers, cache, clock] info in
@@ -120,7 +119,7 @@ struct OriginFetcher: Sendable {
     return .shared(
       head,
       SharedBody(
-        whole, plan: plan, permit: permit, store: store, clock: clock,
+        body, plan: plan, permit: permit, store: store, clock: clock,
         length: head.fields.contentLength, url: url, isDigested: offers?.mayOffer(plan) ?? false,
         onStored: stored))
   }

@@ -127,9 +127,11 @@ final class TransportSource: PieceSource {
 /// Several sources, one after the other.
 final class JoinedSource: PieceSource {
   private let rest: Mutex<[any PieceSource]>
+  private let last: (any PieceSource)?
 
   init(_ sources: [any PieceSource]) {
     rest = Mutex(sources.reversed())
+    last = sources.last
   }
 
   func next() async throws(ClientError) -> [UInt8]? {
@@ -149,6 +151,8 @@ final class JoinedSource: PieceSource {
     }
     return bytes
   }
+
+  var trailers: HTTPFields { last?.trailers ?? [] }
 
   func cancel() {
     for source in rest.withLock({ $0 }) { source.cancel() }

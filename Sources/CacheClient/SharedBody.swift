@@ -12,7 +12,7 @@ import Synchronization
 /// The fastest reader decides when more is requested. A slower one reads what is kept: in memory up
 /// to ``ResponseCache/smallBody``, then in the file that the store will use. So memory is bounded,
 /// and no reader waits for a slower one. If all readers leave before the end, the transfer ends and
-/// nothing is stored.
+/// nothing is stored. A stored beginning (``StoringPlan/prefix``) comes before what the network sends.
 ///
 /// Once the store has failed, nothing can be kept: then all readers go at the pace of the slowest.
 final class SharedBody: Sendable {
@@ -70,7 +70,7 @@ final class SharedBody: Sendable {
   let plan: StoringPlan
   let store: AsyncStore
   let url: String
-  let body: any TransportBody
+  let body: any PieceSource
   let state = Lock(State())
   private let permit: StoringPermit
   private let clock: any WallClock
@@ -89,7 +89,8 @@ final class SharedBody: Sendable {
     digest = Mutex(isDigested ? MessageDigest(.sha256) : nil)
     coding = Mutex(CodingCheck(plan))
     self.onStored = onStored
-    self.body = body
+    let rest = TransportSource(body, url: url)
+    self.body = plan.prefix.map { JoinedSource([$0.source(store, url: url), rest]) } ?? rest
     self.permit = permit
     self.clock = clock
     self.plan = plan
@@ -154,10 +155,10 @@ final class SharedBody: Sendable {
   /// - Returns: the end, and the last piece if the readers do not have it yet: a client that counts
   ///   bytes may send the next request at once, so the body is stored first.
   private func move() async -> (End, last: [UInt8]?) {
-    do throws(TransportError) {
+    do throws(ClientError) {
       while await isWanted() {
         guard let piece = try await body.next() else {
-          if isShort { throw TransportError(.truncatedBody, url: url) }
+          if isShort { throw ClientError(.truncatedBody, url: url) }
           await commit()
           return (.complete, nil)
         }
@@ -167,14 +168,15 @@ final class SharedBody: Sendable {
           continue
         }
         guard try await body.next() == nil else {
-          throw TransportError(.protocolViolation, url: url, detail: "the body is too long")
+          throw ClientError(.protocolViolation, url: url, detail: "the body is too long")
         }
         await commit(pending: piece.count)
         return (.complete, piece)
       }
       return (.failed(cancelled), nil)
     } catch {
-      return (.failed(ClientError(.transport(error), url: url)), nil)
+      body.cancel()
+      return (.failed(error), nil)
     }
   }
 

@@ -1,5 +1,6 @@
 import ClientTesting
 import ContentCoding
+import Foundation
 import HTTPSemantics
 import HTTPTransports
 import Testing
@@ -40,6 +41,43 @@ import Testing
     let part = request("/a", [HTTPField("Range", "bytes=1-3")])
     let range = try #require(sandbox.client.storedAnswer(to: part))
     #expect(try range.storedBytes() == Array(whole[1...3]))
+  }
+
+  @Test func `a stored beginning that proves damaged is fetched again`() async throws {
+    let whole = pieces([200_000])[0]
+    @Sendable func part(_ range: Range<Int>) -> Answer {
+      let value = "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(whole.count)"
+      let fields = fresh(tag: "1") + [HTTPField("Content-Range", value)]
+      return Answer([Array(whole[range])], status: 206, fields: HTTPFields(fields))
+    }
+    let sandbox = try ClientSandbox(part(0..<100_000))
+    let asked = request("/a", [HTTPField("Range", "bytes=0-99999")])
+    for isWhole in [true, false] {
+      sandbox.transport.answer(part(0..<100_000))
+      _ = try await sandbox.client.data(for: asked, options: FetchOptions(policy: .reload))
+      let entries = "\(sandbox.path)/entries"
+      let names = try FileManager.default.subpathsOfDirectory(atPath: entries)
+      let name = try #require(names.first { $0.hasSuffix(".body") })
+      sandbox.transport.set { request in
+        guard request.fields.contains("If-Range") else {
+          return .success(Answer([whole], fields: fresh()))
+        }
+        // It was whole when its rest was asked for.
+        try? FileHandle(forWritingTo: URL(filePath: "\(entries)/\(name)")).truncate(atOffset: 9)
+        return .success(part(100_000..<200_000))
+      }
+      if isWhole {
+        #expect(try await sandbox.client.data(for: request()).bytes == whole)
+        try sandbox.store.removeAll()
+      } else {
+        let error = await #expect(throws: ClientError.self) {
+          try await sandbox.client.fetch(request()).body.next()
+        }
+        guard case .store(let cause)? = error?.cause else { throw CocoaError(.featureUnsupported) }
+        #expect(cause.code == .damaged)
+        #expect(sandbox.transport.bodies.last?.isCancelled == true)
+      }
+    }
   }
 
   @Test func `parts that belong together are one body`() async throws {

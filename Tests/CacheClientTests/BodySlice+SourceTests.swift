@@ -9,7 +9,7 @@ import Testing
 @testable import CacheClient
 
 @Suite(.timeLimit(.minutes(5)))
-struct PrefixedBodyTests {
+struct BodySliceSourceTests {
   private typealias Answer = ScriptedTransport.Answer
 
   /// Stores the beginning of a body, up to a place.
