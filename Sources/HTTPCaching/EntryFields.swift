@@ -12,6 +12,7 @@ enum EntryFields {
   private static let selectingName = ByteString("http-selecting")
   private static let personalName = ByteString("http-personal")
   private static let bodyDateName = ByteString("http-body-date")
+  private static let outdatedName = ByteString("http-outdated")
   private static let historyName = ByteString("http-history")
 
   /// Returns the metadata to store with the body.
@@ -46,6 +47,12 @@ enum EntryFields {
     metadata.expires = nil
   }
 
+  /// Marks the metadata of a response that is stale whatever its fields say.
+  static func markAsOutdated(_ metadata: inout EntryMetadata) {
+    metadata.userInfo.append(Field(outdatedName, "true"))
+    metadata.expires = nil
+  }
+
   /// Returns fields in the form of the store.
   static func fields(_ fields: HTTPFields) -> [Field] {
     fields.map { Field(ByteString($0.name), ByteString(bytes: $0.value)) }
@@ -66,6 +73,7 @@ enum EntryFields {
     var selecting: [SelectedField] = []
     var isPersonal = false
     var bodyDate: HTTPDate?
+    var isOutdated = false
     var isHistory = false
     for item in metadata.userInfo {
       switch item.name {
@@ -74,6 +82,7 @@ enum EntryFields {
       case personalName: isPersonal = true
       case bodyDateName:
         bodyDate = Int64(item.value.description).map { HTTPDate(seconds: $0) }
+      case outdatedName: isOutdated = true
       case historyName: isHistory = true
       case selectingName:
         guard let field = selectedField(item) else { return nil }
@@ -88,7 +97,7 @@ enum EntryFields {
       status: status, fields: HTTPFields(fields), requestTime: times.request.date,
       responseTime: times.response.date,
       selection: selecting.isEmpty ? .none : Selection(fields: selecting), isPersonal: isPersonal,
-      bodyDate: bodyDate, rules: rules)
+      bodyDate: bodyDate, isOutdated: isOutdated, rules: rules)
     return (response, times, isHistory)
   }
 
@@ -134,7 +143,7 @@ enum EntryFields {
     metadata.fields = EntryFields.fields(fresh.fields)
     metadata.expires = expires
     let changing = [
-      requestTimeName, responseTimeName, selectingName, personalName, bodyDateName,
+      requestTimeName, responseTimeName, selectingName, personalName, bodyDateName, outdatedName,
     ]
     metadata.userInfo.removeAll { changing.contains($0.name) }
     metadata.userInfo += userInfo(times, fresh)

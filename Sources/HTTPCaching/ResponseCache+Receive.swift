@@ -33,10 +33,11 @@ extension ResponseCache {
     for key in invalidated(by: forwarding.original, head) {
       invalidate(key, at: times.response)
     }
-    if forwarding.original.method == .head, forwarding.reason != .requestBody {
+    if head.status == 206 {
+      outdateWhole(head, forwarding, times)
+    } else if forwarding.original.method == .head, forwarding.reason != .requestBody {
       learn(from: head, forwarding, times)
     }
-    if head.status == 206 { outdateWhole(head, forwarding, times) }
     var passed = head
     passed.fields = ConnectionFields.removed(from: head.fields)
     let storing = storing(head, forwarding, times)
@@ -116,7 +117,7 @@ extension ResponseCache {
   /// The fresh fields are served even if the store cannot be written. If the stored response was
   /// replaced meanwhile, the store is not changed, because that response has another body. A
   /// response that could not be stored as a whole (RFC 9111, section 3) is for this caller only.
-  private func freshen(
+  func freshen(
     _ variant: StoredVariant, _ forwarding: Forwarding, _ head: HTTPResponseHead,
     _ times: ResponseTimes
   ) -> (StoredVariant, isForAll: Bool) {
@@ -151,7 +152,7 @@ extension ResponseCache {
 
   /// Returns whether the server forbids with a 304, or an answer to `HEAD`, that the stored response is
   /// used again. An answer to a user's own request may be meant for that user alone.
-  private static func forbidsReuse(_ reason: NotStoredReason?, to request: HTTPRequest) -> Bool {
+  static func forbidsReuse(_ reason: NotStoredReason?, to request: HTTPRequest) -> Bool {
     switch reason {
     case .noStoreResponse, .privateResponse, .varyAll: !request.isPersonal
     default: false
@@ -168,89 +169,6 @@ extension ResponseCache {
       return old.selection
     }
     return selection(varyOf: fields, by: request)
-  }
-
-  /// Updates stored responses from a response to `HEAD` (RFC 9111, section 4.3.5).
-  private func learn(
-    from head: HTTPResponseHead, _ forwarding: Forwarding, _ times: ResponseTimes
-  ) {
-    let reason = rules.whyNotStored(
-      HTTPRequest(url: forwarding.original.url, fields: forwarding.original.fields), head,
-      now: times.response.date)
-    guard reason == nil || Self.forbidsReuse(reason, to: forwarding.original) else { return }
-    for variant in find(forwarding.original, forwarding.key).matching
-    // The response does not refer to entries that were stored after the request was sent.
-    where variant.times.response <= times.request {
-      switch Freshening.outcome(
-        ofHead: head, for: variant.response, bodyLength: variant.length)
-      {
-      case .nothing:
-        // The origin was asked whether it has changed, and has not confirmed it.
-        let isAsked = forwarding.validating.contains { $0.info.variant == variant.info.variant }
-        if isAsked, head.status == 200 { outdate(variant, now: times.response) }
-      case .freshen: _ = freshen(variant, forwarding, head, times)
-      case .invalidate: outdate(variant, now: times.response)
-      }
-    }
-  }
-
-  /// Makes the selected response stale if a part that was received belongs to another version of it.
-  private func outdateWhole(
-    _ part: HTTPResponseHead, _ forwarding: Forwarding, _ times: ResponseTimes
-  ) {
-    guard let whole = forwarding.selected?.base, whole.response.status == 200,
-      whole.times.response <= times.request,
-      let old = whole.response.facts.entityTag,
-      let new = part.fields.first(named: "ETag").flatMap({ EntityTag($0.value) }),
-      !old.matchesWeakly(new)
-    else { return }
-    outdate(whole, now: times.response)
-  }
-
-  /// Makes a stored response stale: there is a newer one, but this one may still be used without a
-  /// network. A response that is kept in memory only is removed.
-  private func outdate(_ variant: StoredVariant, now: Timestamp) {
-    if memory.contains(variant.info) {
-      memory.remove(variant.info.key) { $0.variant == variant.info.variant }
-      return
-    }
-    // Sets times at which the response would just not be fresh any more.
-    let lifetime = rules.freshnessLifetime(of: variant.response)
-    let (seconds, overflow) = now.date.seconds.subtractingReportingOverflow(max(lifetime, 0) + 1)
-    let date = HTTPDate(seconds: overflow ? 0 : seconds)
-    let longAgo = ResponseTimes(
-      request: min(date, variant.response.requestTime).timestamp,
-      response: min(date, variant.response.responseTime).timestamp)
-    let known = variant.info.metadata
-    _ = try? store.update(variant.info.key, variant: variant.info.variant) { metadata in
-      guard metadata.isSameResponse(as: known) else { return }
-      EntryFields.freshen(&metadata, variant.response, times: longAgo, expires: nil)
-    }
-  }
-
-  /// Returns the keys of the responses that an unsafe request has invalidated (RFC 9111, section
-  /// 4.4).
-  package func invalidated(
-    by request: HTTPRequest, _ head: HTTPResponseHead
-  ) -> [ByteString] {
-    Invalidation.targets(of: request, answered: head).flatMap { url in
-      keys(of: HTTPRequest(url: url, fields: request.fields))
-    }
-  }
-}
-
-// Removing what a request has made invalid.
-extension ResponseCache {
-  /// Removes the responses of a key. If the store cannot do that, this process does not serve them.
-  ///
-  /// - Parameter time: the time of the answer that makes them invalid: those that are received later stay.
-  package func invalidate(_ key: ByteString, at time: Timestamp) {
-    memory.remove(key)
-    do throws(StoreError) {
-      try store.remove(key)
-    } catch {
-      if !store.outline(of: key).isEmpty { outdated.insert(key, at: time) }
-    }
   }
 }
 

@@ -21,7 +21,9 @@ extension ResponseCache {
     guard let slices else { return nil }
     let ttl =
       rules.freshnessLifetime(of: response) - rules.currentAge(of: response, at: now)
-    return Serving(variant: found.base, head: head, slices: slices, ttl: ttl)
+    return Serving(
+      variant: found.base, head: head, slices: slices,
+      ttl: response.isOutdated ? min(ttl, -1) : ttl)
   }
 
   /// Returns the slices of the content, and sets the fields of the head that describe them.

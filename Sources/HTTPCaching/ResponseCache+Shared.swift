@@ -93,7 +93,7 @@ extension EntryMetadata {
 extension ResponseCache {
   /// Returns the form of an entry in which other machines may have it; `nil` if they must not.
   package func sharedForm(of info: EntryInfo) -> SharedForm? {
-    guard let (response, times, isHistory) = EntryFields.read(info, rules),
+    guard let (response, times, isHistory) = EntryFields.read(info, rules), !response.isOutdated,
       let url = EntryFields.url(of: info.metadata), CacheRules.mayShare(response, of: url),
       !info.key.bytes.starts(with: KeyRule.headPrefix.utf8), !isHistory
     else { return nil }
@@ -144,7 +144,9 @@ extension Forwarding {
   /// user, where nothing usable is stored.
   package var mayAskOthers: Bool {
     guard original.method == .get || original.method == .head,
-      !original.fields.contains("Authorization"), completing == nil
+      !original.fields.contains("Authorization"), completing == nil,
+      // They may have the same response.
+      selected?.base.response.isOutdated != true
     else { return false }
     switch reason {
     case .absent, .damaged, .otherVariant, .mustValidate(.stale): return true

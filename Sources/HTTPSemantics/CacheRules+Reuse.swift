@@ -65,6 +65,7 @@ extension CacheRules {
     if isOfFuture(response, now) { return .mustValidate(.stale(by: 0)) }
     let age = currentAge(of: response, at: now)
     let ttl = freshnessLifetime(of: response) - age
+    if response.isOutdated { return .mustValidate(.stale(by: max(0, -ttl))) }
     if ttl <= 0 { return staleReuse(of: response, for: request, age: age, by: -ttl) }
     // Clients use a max-age of 0 to ask for validation, even within a second of the receipt.
     if let maxAge = request.maxAge, age > maxAge || maxAge == 0, !directives.immutable {
@@ -99,7 +100,7 @@ extension CacheRules {
     if request.noCache { return .mustValidate(.requestNoCache) }
     let age = now.seconds(since: response.responseTime)
     // If the clock was set back, no response may be used for longer than requested.
-    guard age >= 0, age < lifetime else {
+    guard age >= 0, age < lifetime, !response.isOutdated else {
       return .mustValidate(.stale(by: max(0, age.saturatingSubtract(lifetime))))
     }
     return .fresh(ttl: lifetime - age)
@@ -163,7 +164,8 @@ extension CacheRules {
     if demandsValidation(directives) || request.noCache { return false }
     let age = currentAge(of: response, at: now)
     let staleness = age - freshnessLifetime(of: response)
-    if forbidsStale(directives), staleness >= 0 || isOfFuture(response, now) { return false }
+    let isStale = staleness >= 0 || response.isOutdated || isOfFuture(response, now)
+    if forbidsStale(directives), isStale { return false }
     let isGuarded = forbidsForcedStaleness(of: response)
     let window = max(directives.staleIfError ?? 0, isGuarded ? 0 : request.staleIfError ?? 0)
     switch failure {

@@ -93,40 +93,57 @@ public enum Freshening {
     stored.facts.date ?? stored.responseTime
   }
 
-  /// The effect of a response to `HEAD` on a stored response to `GET`.
-  public enum HeadOutcome: Sendable, Hashable {
+  /// The effect of a newer message without the whole content on a stored response to `GET`.
+  public enum Outcome: Sendable, Hashable {
     /// The stored response is current: ``freshened(_:by:receivedAt:)`` returns its new fields.
     case freshen
     /// The stored response has another state of the representation: it is stale from now on.
     case invalidate
-    /// The response to `HEAD` gives no information.
+    /// The message gives no information.
     case nothing
   }
 
-  /// Compares a response to `HEAD`, and its validators and length, with a stored response that could have been chosen for the
-  /// request (RFC 9111, section 4.3.5).
+  /// Compares the validators and the complete length of a newer message with those of a stored response
+  /// that could have been chosen for the request (RFC 9111, section 4.3.5).
   ///
   /// - Parameters:
-  ///   - head: The response to `HEAD`; only a 200 gives information about the response to a `GET`.
+  ///   - head: The response to `HEAD`, of which only a 200 gives information about the response to a
+  ///     `GET`; or a part, a 206.
   ///   - stored: The stored response.
   ///   - bodyLength: The number of bytes of the stored body.
   public static func outcome(
-    ofHead head: HTTPResponseHead, for stored: StoredResponse, bodyLength: UInt64
-  ) -> HeadOutcome {
-    guard head.status == 200, stored.status == 200 || stored.status == 206 else { return .nothing }
+    of head: HTTPResponseHead, for stored: StoredResponse, bodyLength: UInt64
+  ) -> Outcome {
+    guard head.status == 200 || head.status == 206, stored.status == 200 || stored.status == 206
+    else { return .nothing }
     var isConfirmed = false
     for name in ["ETag", "Last-Modified"] {
       guard let new = head.fields.first(named: name) else { continue }
-      guard new.value == stored.fields.first(named: name)?.value else { return .invalidate }
-      isConfirmed = true
-    }
-    if let field = head.fields.first(named: "Content-Length") {
-      let known = stored.status == 206 ? stored.contentRange?.completeLength : bodyLength
-      if let known, FieldBytes.number(FieldBytes.trimmed(field.value[...])) != known {
-        return .invalidate
+      guard let old = stored.fields.first(named: name) else { return .invalidate }
+      if new.value == old.value {
+        isConfirmed = true
+        continue
       }
+      // A server that codes whole responses gives only their tags `W/`.
+      guard head.status == 206, let tag = EntityTag(old.value), tag.matchesWeakly(new.value[...])
+      else { return .invalidate }
     }
+    if isOfOtherLength(head, stored, bodyLength) { return .invalidate }
     // Without a validator the representation may have changed, also if it is as long as before.
     return isConfirmed ? .freshen : .nothing
+  }
+
+  private static func isOfOtherLength(
+    _ head: HTTPResponseHead, _ stored: StoredResponse, _ bodyLength: UInt64
+  ) -> Bool {
+    let known = stored.status == 206 ? stored.contentRange?.completeLength : bodyLength
+    guard let known else { return false }
+    if head.status == 206 {
+      let codings = [head.fields, stored.fields].map { $0.combinedValue(of: "Content-Encoding") }
+      guard codings[0] == codings[1] else { return false }
+      return ContentRange(of: head.fields)?.completeLength.map { $0 != known } ?? false
+    }
+    guard let field = head.fields.first(named: "Content-Length") else { return false }
+    return FieldBytes.number(FieldBytes.trimmed(field.value[...])) != known
   }
 }

@@ -18,6 +18,8 @@ public struct StoredResponse: Sendable {
   /// The `Date` of the message that had the bytes; `nil` if it had none. That of a later 304 does not
   /// say when the bytes were made (RFC 9110, section 8.8.2.2).
   public let bodyDate: HTTPDate?
+  /// Whether the origin is known to have another response by now, so that this one is stale.
+  public let isOutdated: Bool
   /// The meaning of the fields.
   public let facts: ResponseFacts
 
@@ -26,7 +28,8 @@ public struct StoredResponse: Sendable {
   /// - Complexity: O(*n*) in the number of fields and the bytes of those that matter.
   public init(
     status: Int, fields: HTTPFields, requestTime: HTTPDate, responseTime: HTTPDate,
-    selection: Selection, isPersonal: Bool = false, bodyDate: HTTPDate? = nil, rules: CacheRules
+    selection: Selection, isPersonal: Bool = false, bodyDate: HTTPDate? = nil,
+    isOutdated: Bool = false, rules: CacheRules
   ) {
     self.status = status
     self.fields = fields
@@ -35,6 +38,7 @@ public struct StoredResponse: Sendable {
     self.selection = selection
     self.isPersonal = isPersonal
     self.bodyDate = bodyDate
+    self.isOutdated = isOutdated
     contentRange = status == 206 ? ContentRange(of: fields) : nil
     facts = ResponseFacts(fields, rules: rules, now: responseTime)
   }

@@ -130,79 +130,6 @@ struct ResponseCacheReceiveTests {
     }
   }
 
-  @Test func `an answer to HEAD freshens what it describes, and makes stale what it contradicts`()
-    throws
-  {
-    let cases: [(HTTPFields, Int, String)] = [
-      ([HTTPField("ETag", "\"1\""), HTTPField("Cache-Control", "max-age=1000")], 200, "serve"),
-      ([HTTPField("ETag", "\"2\"")], 200, "forward"),
-      ([HTTPField("ETag", "\"1\""), HTTPField("Content-Length", "11")], 200, "forward"),
-      ([HTTPField("ETag", "\"2\"")], 404, "forward"),
-      ([HTTPField("ETag", "\"2\""), HTTPField("Cache-Control", "no-store")], 200, "forward"),
-    ]
-    for (fields, status, expected) in cases {
-      let sandbox = try CacheSandbox()
-      try sandbox.load(request(), head(200, brief), content(10))
-      let forwarding = try #require(sandbox.forward(request(method: "HEAD"), at: 10))
-      guard case .pass(let passed, .no) = sandbox.receive(head(status, fields), forwarding, at: 10)
-      else {
-        Issue.record("the answer to HEAD is not handed on")
-        continue
-      }
-      #expect(passed.status == status)
-      #expect(words(sandbox.decide(request(), at: 11)).hasPrefix(expected), "\(fields)")
-      let served = try sandbox.served(request(), policy: .offline, at: 11)
-      #expect(served?.body == content(10))
-      #expect(served?.value("ETag") == "\"1\"")
-    }
-  }
-
-  @Test func `an unsafe request that succeeds removes its target and what the answer names`() throws
-  {
-    let named: HTTPFields = [
-      HTTPField("Location", "/location"),
-      HTTPField("Content-Location", "http://example.com/content"),
-      HTTPField("Vary", "Accept"),
-    ]
-    let cases: [(String, Int, HTTPFields, Set<String>)] = [
-      ("POST", 201, named, ["/a", "/location", "/content"]), ("PUT", 204, [], ["/a"]),
-      ("DELETE", 302, [], ["/a"]), ("M-NEW", 200, [], ["/a"]), ("POST", 400, named, []),
-      ("POST", 500, named, []), ("OPTIONS", 200, named, []), ("HEAD", 404, named, []),
-      ("POST", 200, [HTTPField("Location", "http://other.example/location")], ["/a"]),
-    ]
-    for (method, status, fields, expected) in cases {
-      let sandbox = try CacheSandbox()
-      for path in ["/a", "/location", "/content", "/b"] {
-        try sandbox.load(
-          request(path, [HTTPField("Accept", "x")]),
-          head(200, brief + [HTTPField("Vary", "Accept")]),
-          content(10))
-        try sandbox.load(
-          request(path), head(200, brief + [HTTPField("Vary", "Accept")]), content(9))
-      }
-      let forwarding = try #require(sandbox.forward(request(method: method), at: 1))
-      _ = sandbox.receive(head(status, fields), forwarding, at: 1)
-      for path in ["/a", "/location", "/content", "/b"] {
-        let isGone = expected.contains(path)
-        #expect((try sandbox.served(request(path), at: 2) == nil) == isGone, "\(method) \(path)")
-        let variant = request(path, [HTTPField("Accept", "x")])
-        #expect((try sandbox.served(variant, at: 2) == nil) == isGone, "\(method) \(path)")
-      }
-    }
-  }
-
-  @Test func `what cannot be removed from the store is not served any more`() throws {
-    let sandbox = try CacheSandbox()
-    for path in ["/a", "/b"] { try sandbox.load(request(path), head(200, brief), content(10)) }
-    try sandbox.reopen(Options(isReadOnly: true))
-    let forwarding = try #require(sandbox.forward(request(method: "POST"), at: 1))
-    _ = sandbox.receive(head(204), forwarding, at: 1)
-    for policy in [CachePolicy.protocolRules, .storedOnly, .offline] {
-      #expect(try sandbox.served(request(), policy: policy, at: 2) == nil)
-      #expect(try sandbox.served(request("/b"), policy: policy, at: 2)?.body == content(10))
-    }
-  }
-
   @Test func `stale-if-error serves what is stored for an error, as long as it lasts`() throws {
     let sandbox = try CacheSandbox()
     let fields: HTTPFields = [
@@ -237,23 +164,6 @@ struct ResponseCacheReceiveTests {
       let serving = sandbox.cache.fallback(for: forwarding, now: moment(50))
       #expect((serving != nil) == isServed, "\(control)")
     }
-  }
-
-  @Test(arguments: ["\"1\"", "W/\"1\"", "\"2\""])
-  func `a part of another version makes the stored one stale`(tag: String) throws {
-    let sandbox = try CacheSandbox()
-    let fields: HTTPFields = [
-      HTTPField("Cache-Control", "max-age=1000"), HTTPField("ETag", "\"1\""),
-    ]
-    try sandbox.load(request(), head(200, fields), content(10))
-    let part: HTTPFields = [
-      HTTPField("Range", "bytes=0-4"), HTTPField("Cache-Control", "no-cache"),
-    ]
-    let forwarding = try #require(
-      sandbox.forward(request("/a", part), policy: .protocolRules, at: 5))
-    let answer = head(206, [HTTPField("ETag", tag), HTTPField("Content-Range", "bytes 0-4/10")])
-    _ = sandbox.receive(answer, forwarding, at: 5)
-    #expect(words(sandbox.decide(request(), at: 6)).hasPrefix("forward") == (tag == "\"2\""))
   }
 
   @Test(
@@ -314,37 +224,6 @@ struct ResponseCacheReceiveTests {
     let answer = head(304, HTTPFields([HTTPField("Cache-Control", directives), tag] + more))
     guard case .validated = sandbox.receive(answer, forwarding, at: 5) else { throw Unexpected() }
     guard case .forward = sandbox.decide(request(), at: 6) else { throw Unexpected() }
-  }
-
-  @Test func `a HEAD tells nothing of what was stored after it was asked`() throws {
-    let sandbox = try CacheSandbox()
-    let asked = HTTPRequest(method: .head, url: request().url)
-    let forwarding = try #require(sandbox.forward(asked, at: 1))
-    try sandbox.load(request(), head(200, [HTTPField("X-Version", "2")]), content(10), at: 5)
-    let times = ResponseTimes(request: moment(1), response: moment(9))
-    _ = sandbox.cache.receive(
-      head(200, [HTTPField("X-Version", "1")]), for: forwarding, times: times)
-    let stored = try #require(sandbox.store.variants(of: "GET http://example.com/a").first)
-    #expect(stored.fields.contains { $0.name == "X-Version" && $0.value == "2" })
-  }
-
-  @Test(arguments: [5, 50])
-  func `a HEAD without a validator makes nothing fresher`(seconds: Int64) throws {
-    let sandbox = try CacheSandbox()
-    let fields: HTTPFields = [
-      HTTPField("Cache-Control", "max-age=10"), HTTPField("ETag", "\"1\""),
-    ]
-    try sandbox.load(request(), head(200, fields), content(10))
-    // Once with the cache's own condition, when the response is stale.
-    let asked = request("/a", [HTTPField("Cache-Control", "max-age=\(min(4, seconds))")])
-    let forwarding = try #require(
-      sandbox.forward(
-        HTTPRequest(method: .head, url: asked.url, fields: asked.fields), policy: .protocolRules,
-        at: seconds))
-    #expect(forwarding.request.fields.contains("If-None-Match"))
-    let answer = head(200, [HTTPField("Cache-Control", "max-age=100")])
-    _ = sandbox.receive(answer, forwarding, at: seconds)
-    guard case .forward = sandbox.decide(request(), at: seconds + 1) else { throw Unexpected() }
   }
 
   @Test func `who has waited for a validation gets the answer only if it may have it`() throws {

@@ -36,6 +36,31 @@ struct CacheRulesReuseTests {
     #expect(mayServeStale("max-age=10, must-revalidate", at: -9, after: .unreachable))
   }
 
+  @Test func `a response that is known to be outdated is stale, whatever lifetime it has`() {
+    func outdated(_ control: String, _ request: String, lifetime: Int64? = nil) -> Reuse {
+      let response = StoredResponse(
+        status: 200, fields: cacheControl(control), requestTime: received, responseTime: received,
+        selection: .none, isOutdated: true, rules: CacheRules())
+      let (rules, asked) = (CacheRules(), asking(request))
+      #expect(
+        rules.mayServeStale(response, for: asked, at: later(5), after: .unreachable)
+          == !control.contains("must-revalidate"))
+      if let lifetime {
+        return rules.reuse(of: response, for: asked, lifetime: lifetime, at: later(5))
+      }
+      return rules.reuse(of: response, for: asked, at: later(5))
+    }
+    let directives = ["max-age=10", "max-age=10, must-revalidate", "max-age=10, immutable"]
+    for control in directives + ["max-age=1, stale-while-revalidate=60"] {
+      for request in ["", "max-stale"] {
+        for lifetime in [nil, 100] as [Int64?] {
+          let by: Int64 = control.hasPrefix("max-age=1,") && lifetime == nil ? 4 : 0
+          #expect(outdated(control, request, lifetime: lifetime) == .mustValidate(.stale(by: by)))
+        }
+      }
+    }
+  }
+
   @Test func `no-cache asks for validation of a fresh response, with field names it does not`() {
     #expect(reuse("max-age=10, no-cache", at: 0) == .mustValidate(.noCache))
     #expect(reuse("max-age=10, no-cache=\"\"", at: 0) == .mustValidate(.noCache))

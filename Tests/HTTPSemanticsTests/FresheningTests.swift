@@ -121,9 +121,9 @@ struct FresheningTests {
 
   private func outcome(
     _ head: HTTPFields, _ stored: HTTPFields, headStatus: Int = 200, status: Int = 200
-  ) -> Freshening.HeadOutcome {
+  ) -> Freshening.Outcome {
     Freshening.outcome(
-      ofHead: HTTPResponseHead(status: headStatus, fields: head),
+      of: HTTPResponseHead(status: headStatus, fields: head),
       for: Stored.response(stored, status: status), bodyLength: 10)
   }
 
@@ -161,7 +161,23 @@ struct FresheningTests {
     #expect(outcome(whole, [tag, open], status: 206) == .freshen)
   }
 
-  @Test(arguments: [204, 206, 304, 404, 410, 500])
+  @Test func `a part is of another version by its tag, its date or its complete length`() {
+    let stored = dated("\"a\"", -3000)
+    func part(_ fields: HTTPFields, of length: String = "10", _ stored: HTTPFields) -> Bool {
+      let range = HTTPField("Content-Range", "bytes 0-4/\(length)")
+      let length = HTTPField("Content-Length", "5")
+      return outcome(HTTPFields(fields + [range, length]), stored, headStatus: 206) == .invalidate
+    }
+    #expect(!part(stored, stored) && !part([], stored) && !part([], of: "*", stored))
+    #expect(!part(dated("W/\"a\"", nil), stored), "weak tags are for coded wholes alone")
+    #expect(part(dated("\"b\"", -3000), stored) && part(dated("\"a\"", -3001), stored))
+    #expect(part(dated("\"a\"", nil), dated(nil, -3000)))
+    #expect(part([], of: "11", stored))
+    // Its coding may make it longer.
+    #expect(!part([], of: "11", HTTPFields(stored + [HTTPField("Content-Encoding", "gzip")])))
+  }
+
+  @Test(arguments: [204, 304, 404, 410, 500])
   func `any other status of HEAD says nothing`(status: Int) {
     #expect(outcome([HTTPField("ETag", "\"b\"")], [], headStatus: status) == .nothing)
   }

@@ -1,0 +1,86 @@
+package import CacheFormat
+import CacheStore
+package import HTTPSemantics
+
+// Stored responses of which the origin has shown that it has others.
+extension ResponseCache {
+  /// Updates stored responses from a response to `HEAD` (RFC 9111, section 4.3.5).
+  func learn(
+    from head: HTTPResponseHead, _ forwarding: Forwarding, _ times: ResponseTimes
+  ) {
+    let reason = rules.whyNotStored(
+      HTTPRequest(url: forwarding.original.url, fields: forwarding.original.fields), head,
+      now: times.response.date)
+    guard reason == nil || Self.forbidsReuse(reason, to: forwarding.original) else { return }
+    for (variant, outcome) in compared(head, forwarding, times) {
+      switch outcome {
+      case .nothing:
+        // The origin was asked whether it has changed, and has not confirmed it.
+        let isAsked = forwarding.validating.contains { $0.info.variant == variant.info.variant }
+        if isAsked, head.status == 200 { outdate(variant) }
+      case .freshen: _ = freshen(variant, forwarding, head, times)
+      case .invalidate: outdate(variant)
+      }
+    }
+  }
+
+  /// Makes whole responses stale if a part that was received belongs to another version of them.
+  func outdateWhole(
+    _ part: HTTPResponseHead, _ forwarding: Forwarding, _ times: ResponseTimes
+  ) {
+    for (variant, outcome) in compared(part, forwarding, times)
+    where variant.response.status == 200 && outcome == .invalidate { outdate(variant) }
+  }
+
+  /// Compares a response without the whole content with the stored responses that it may be about: not
+  /// those that were stored after the request was sent. A time after the response proves nothing: the
+  /// clock was set back.
+  private func compared(
+    _ head: HTTPResponseHead, _ forwarding: Forwarding, _ times: ResponseTimes
+  ) -> [(StoredVariant, Freshening.Outcome)] {
+    find(forwarding.original, forwarding.key).matching.filter {
+      $0.times.response <= times.request || $0.times.response > times.response
+    }.map {
+      ($0, Freshening.outcome(of: head, for: $0.response, bodyLength: $0.length))
+    }
+  }
+
+  /// Makes a stored response stale: there is a newer one, but this one may still be used without a
+  /// network. A response that is kept in memory only is removed.
+  private func outdate(_ variant: StoredVariant) {
+    if memory.contains(variant.info) {
+      memory.remove(variant.info.key) { $0.variant == variant.info.variant }
+      return
+    }
+    let known = variant.info.metadata
+    _ = try? store.update(variant.info.key, variant: variant.info.variant) { metadata in
+      guard !variant.response.isOutdated, metadata.isSameResponse(as: known) else { return }
+      EntryFields.markAsOutdated(&metadata)
+    }
+  }
+}
+
+// Removing what is replaced or invalid.
+extension ResponseCache {
+  /// Returns the keys of the responses that an unsafe request has invalidated (RFC 9111, section
+  /// 4.4).
+  package func invalidated(
+    by request: HTTPRequest, _ head: HTTPResponseHead
+  ) -> [ByteString] {
+    Invalidation.targets(of: request, answered: head).flatMap { url in
+      keys(of: HTTPRequest(url: url, fields: request.fields))
+    }
+  }
+
+  /// Removes the responses of a key. If the store cannot do that, this process does not serve them.
+  ///
+  /// - Parameter time: the time of the answer that makes them invalid: those that are received later stay.
+  package func invalidate(_ key: ByteString, at time: Timestamp) {
+    memory.remove(key)
+    do throws(StoreError) {
+      try store.remove(key)
+    } catch {
+      if !store.outline(of: key).isEmpty { outdated.insert(key, at: time) }
+    }
+  }
+}
