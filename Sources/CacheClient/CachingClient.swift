@@ -156,14 +156,8 @@ public final class CachingClient: Sendable {
     var response = response
     response.request.fields = request.fields
     if !options.decodesContent { return response }
-    return ContentDecoding.decode(response, asked: request, options) { [cache, store] info in
-      // The server has sent it so. The next request fetches it again.
-      cache.memory.remove(info.key) { $0.variant == info.variant }
-      guard store.info(for: info.key, variant: info.variant)?.created == info.created else {
-        return
-      }
-      _ = try? store.remove(info.key, variant: info.variant)
-    }
+    // The server has sent a damaged one so. The next request fetches it again.
+    return ContentDecoding.decode(response, asked: request, options, remove: cache.removeIfSame)
   }
 
   /// Returns the request after a redirect; `nil` if the response is not a redirect to follow.

@@ -54,7 +54,7 @@ extension ResponseCache {
   /// Removes a stored part whose representation has no more bytes, so that it has changed, and
   /// requests the whole one. The origin does not know `If-Range`, or it would have sent that.
   func withoutPart(_ beginning: StoredVariant, _ forwarding: Forwarding) -> Receipt {
-    _ = try? store.remove(beginning.info.key, variant: beginning.info.variant)
+    removeIfSame(beginning.info)
     return .again(forwarding.forWhole)
   }
 }

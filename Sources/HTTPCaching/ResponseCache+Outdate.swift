@@ -48,10 +48,7 @@ extension ResponseCache {
   /// Makes a stored response stale: there is a newer one, but this one may still be used without a
   /// network. A response that is kept in memory only is removed.
   private func outdate(_ variant: StoredVariant) {
-    if memory.contains(variant.info) {
-      memory.remove(variant.info.key) { $0.variant == variant.info.variant }
-      return
-    }
+    if memory.contains(variant.info) { return removeIfSame(variant.info) }
     let known = variant.info.metadata
     _ = try? store.update(variant.info.key, variant: variant.info.variant) { metadata in
       guard !variant.response.isOutdated, metadata.isSameResponse(as: known) else { return }
@@ -70,6 +67,18 @@ extension ResponseCache {
     Invalidation.targets(of: request, answered: head).flatMap { url in
       keys(of: HTTPRequest(url: url, fields: request.fields))
     }
+  }
+
+  /// Removes a stored response, but not another one that has replaced it.
+  package func removeIfSame(_ info: EntryInfo) {
+    func isSame(_ other: EntryInfo) -> Bool {
+      (other.variant, other.digest, other.created) == (info.variant, info.digest, info.created)
+    }
+    memory.remove(info.key, where: isSame)
+    guard let stored = store.info(for: info.key, variant: info.variant), isSame(stored) else {
+      return
+    }
+    _ = try? store.remove(info.key, variant: info.variant)
   }
 
   /// Removes the responses of a key. If the store cannot do that, this process does not serve them.

@@ -136,8 +136,7 @@ extension ResponseCache {
     if reason == nil
       ? selection == nil : Self.forbidsReuse(reason, to: forwarding.original)
     {
-      memory.remove(variant.info.key) { $0.created == variant.info.created }
-      _ = try? store.remove(variant.info.key, variant: variant.info.variant)
+      removeIfSame(variant.info)
       return (variant.with(fresh), false)
     }
     guard reason == nil else { return (variant.with(fresh), false) }

@@ -40,6 +40,30 @@ struct MemoryResponsesTests {
     #expect(responses.find("next").count == 1)
   }
 
+  @Test func `a response is removed only if it is still the same, in memory and in the store`()
+    throws
+  {
+    let sandbox = try CacheSandbox(memoryOnlyBytes: 1 << 20)
+    let cache = sandbox.cache
+    for isInMemory in [true, false] {
+      let infos = try ([1, 2] as [UInt64]).map { seed in
+        let forwarding = try #require(sandbox.forward(request()))
+        let answer = head(200, [HTTPField("Cache-Control", "max-age=9")])
+        guard case .pass(_, .yes(let plan)) = sandbox.receive(answer, forwarding) else {
+          throw Unexpected()
+        }
+        let body = content(10, seed: seed)
+        return isInMemory
+          ? try cache.keepInMemory(body, plan, metadata: plan.metadata, now: moment(0))
+          : try plan.store(body, in: sandbox.store)
+      }
+      cache.removeIfSame(infos[0])
+      #expect(try sandbox.served(request())?.body == content(10, seed: 2))
+      cache.removeIfSame(infos[1])
+      #expect(try sandbox.served(request()) == nil)
+    }
+  }
+
   @Test func `removals are by key, by variant, by time and of all`() throws {
     let responses = MemoryResponses(bytes: 1 << 20)
     for (index, key) in (["a", "a", "b", "c", "d"] as [ByteString]).enumerated() {

@@ -116,6 +116,15 @@ struct ResponseCacheCompleteTests {
     #expect(rest(try beginning(tag: nil, [modified, date])) != nil)
   }
 
+  @Test func `a part that was stored while the rest was on its way stays`() throws {
+    let sandbox = try beginning()
+    let forwarding = try #require(rest(sandbox))
+    try sandbox.loadPart(0...499, of: content(1000, seed: 2), tag: "\"2\"", at: 1)
+    guard case .again = sandbox.receive(head(416), forwarding, at: 2) else { throw Unexpected() }
+    #expect(sandbox.store.statistics.entries == 1)
+    #expect(try sandbox.served(ranged("0-9"), at: 3)?.value("ETag") == "\"2\"")
+  }
+
   @Test func `a beginning whose bytes are damaged is not completed`() throws {
     let sandbox = try CacheSandbox(options: Options(settling: .atOnce))
     try sandbox.loadPart(0...499, of: whole)

@@ -226,6 +226,18 @@ struct ResponseCacheReceiveTests {
     guard case .forward = sandbox.decide(request(), at: 6) else { throw Unexpected() }
   }
 
+  @Test(arguments: [10, 100_000])
+  func `a confirmation that forbids reuse removes nothing newer`(size: Int) throws {
+    let sandbox = try CacheSandbox()
+    try sandbox.load(request(), head(200, brief), content(size))
+    let forwarding = try #require(sandbox.forward(request(), policy: .protocolRules, at: 60))
+    let newer: HTTPFields = [HTTPField("Cache-Control", "max-age=50"), HTTPField("ETag", "\"2\"")]
+    try sandbox.load(request(), head(200, newer), content(size, seed: 2), at: 60)
+    let answer = head(304, [HTTPField("ETag", "\"1\""), HTTPField("Cache-Control", "no-store")])
+    #expect(try validated(sandbox.receive(answer, forwarding, at: 61))?.body == content(size))
+    #expect(try sandbox.served(request(), at: 62)?.body == content(size, seed: 2))
+  }
+
   @Test func `who has waited for a validation gets the answer only if it may have it`() throws {
     for size in [10, 100_000] {
       let sandbox = try CacheSandbox { request, _ in !request.fields.contains("X-No") }

@@ -20,6 +20,7 @@ final class CacheSandbox {
   init(
     role: CacheRules.Role = .privateCache, keepsHistory: Bool = false, keepsNoStore: Bool = false,
     keyRule: KeyRule = .url, options: Options = Options(), hotBytes: Int = 0,
+    memoryOnlyBytes: Int = 0,
     mayReturnStored: (@Sendable (HTTPRequest, HTTPResponseHead) -> Bool)? = nil
   ) throws {
     self.keyRule = keyRule
@@ -30,7 +31,7 @@ final class CacheSandbox {
     cache = ResponseCache(
       store: try Store(at: folder.path + "/store", options: options), rules: rules,
       keyRule: keyRule, fingerprintKey: .ofTests, hotBytes: hotBytes,
-      mayReturnStored: mayReturnStored)
+      memoryOnlyBytes: memoryOnlyBytes, mayReturnStored: mayReturnStored)
   }
 
   deinit { store.close() }
