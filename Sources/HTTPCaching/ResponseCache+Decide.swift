@@ -34,9 +34,11 @@ extension ResponseCache {
       takesOtherCodings: question.policy == .offline && rules.hasHistory)
     var question = question
     question.found = found
+    question.found.matching = preferred(found.matching, at: question.now)
     if question.policy == .offline, let serving = remembered(question) { return .serve(serving) }
-    guard let stored = Representation(found.matching, question.request, now: question.now) else {
-      if let completing = completing(found.matching, question) { return completing }
+    let matching = question.found.matching
+    guard let stored = Representation(matching, question.request, now: question.now) else {
+      if let completing = completing(matching, question) { return completing }
       let reason = found.matching.isEmpty ? found.reason : .otherPart
       let others = found.others.filter { mayReturn($0, to: question.request) }
       return question.without(reason, validating: taggedWholes(others, question.request))
@@ -45,6 +47,22 @@ extension ResponseCache {
       return question.without(.refused)
     }
     return decide(question, stored)
+  }
+
+  /// Returns the responses that a request selects in the order of preference: if the newest is good and
+  /// has no `Vary`, fresh ones that have it come first. Some servers omit the field in their default
+  /// response (RFC 9111, section 4.1).
+  private func preferred(_ matching: [StoredVariant], at now: HTTPDate) -> [StoredVariant] {
+    guard matching.count > 1, let newest = matching.first?.response,
+      CacheRules.isGood(newest.status), !newest.fields.contains("Vary")
+    else { return matching }
+    func isBetter(_ variant: StoredVariant) -> Bool {
+      guard variant.response.fields.contains("Vary"),
+        case .fresh = rules.reuse(of: variant.response, for: RequestDirectives(), at: now)
+      else { return false }
+      return true
+    }
+    return matching.filter(isBetter) + matching.filter { !isBetter($0) }
   }
 
   /// Returns whether the program lets a stored response be returned.

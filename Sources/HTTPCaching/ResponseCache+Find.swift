@@ -117,10 +117,13 @@ extension ResponseCache {
   /// The most recent response is chosen (RFC 9111, section 4). If the `Date` is the same, it is the
   /// one that was received last.
   private static func isNewer(_ left: StoredVariant, _ right: StoredVariant) -> Bool {
-    let leftDate = left.response.facts.date ?? left.response.responseTime
-    let rightDate = right.response.facts.date ?? right.response.responseTime
-    if leftDate != rightDate { return leftDate > rightDate }
+    let dates = (left: date(of: left.response), right: date(of: right.response))
+    if dates.left != dates.right { return dates.left > dates.right }
     return left.times.response > right.times.response
+  }
+
+  static func date(of response: StoredResponse) -> HTTPDate {
+    response.facts.date ?? response.responseTime
   }
 
   /// Opens the body of a stored response, unless it is already open.

@@ -55,6 +55,18 @@ extension ResponseCache {
       EntryFields.markAsOutdated(&metadata)
     }
   }
+
+  /// Makes responses with `Vary` stale if the origin has now sent a newer one without it to a request
+  /// that selects them. Otherwise they would be preferred to the new one.
+  func outdateVaried(by plan: StoringPlan, _ forwarding: Forwarding) {
+    guard plan.response.status != 206, !plan.response.fields.contains("Vary"),
+      hasVariants(plan.key)
+    else { return }
+    for variant in find(forwarding.original, plan.key).matching
+    where variant.response.fields.contains("Vary")
+      && Self.date(of: variant.response) <= Self.date(of: plan.response)
+    { outdate(variant) }
+  }
 }
 
 // Removing what is replaced or invalid.

@@ -43,6 +43,7 @@ extension ResponseCache {
     let storing = storing(head, forwarding, times)
     if case .yes(let plan) = storing {
       rememberReplaced(by: plan)
+      outdateVaried(by: plan, forwarding)
       damaged.remove(plan.key)
     }
     return .pass(passed, storing)
@@ -54,6 +55,11 @@ extension ResponseCache {
   package func receivesAtOnce(_ head: HTTPResponseHead, for forwarding: Forwarding) -> Bool {
     forwarding.original.method == .get && ![206, 304, 416].contains(head.status)
       && head.status < 500 && !rules.mayRemember(whatStatusReplaces: head.status)
+      && (head.fields.contains("Vary") || !hasVariants(forwarding.key))
+  }
+
+  func hasVariants(_ key: ByteString) -> Bool {
+    store.outline(of: key).contains { $0.variant != 0 }
   }
 
   /// Returns the response to serve if the origin cannot be reached (RFC 9111, section 4.2.4).

@@ -21,6 +21,40 @@ struct ResponseCacheDecideTests {
         == "refuse: the stored response must be validated: it has been stale for 10 s")
   }
 
+  @Test func `a default response without Vary hides no fresh one that has it`() throws {
+    let control = HTTPField("Cache-Control", "max-age=100")
+    let vary = HTTPField("Vary", "Accept-Language")
+    let german = request("/a", [HTTPField("Accept-Language", "de")])
+    let sandbox = try CacheSandbox()
+    try sandbox.load(german, head(200, [control, vary, HTTPField("ETag", "\"1\"")]), content(10))
+    try sandbox.load(request(), head(200, [control]), content(20), at: 50)
+    #expect(try sandbox.served(german, at: 60)?.body == content(10))
+    #expect(try sandbox.served(request(), at: 60)?.body == content(20))
+    // A stale one is no better than a newer one.
+    #expect(try sandbox.served(german, at: 120)?.body == content(20))
+    #expect(try sandbox.served(german, policy: .offline, at: 200)?.body == content(20))
+  }
+
+  @Test(arguments: [200, 404])
+  func `a response without Vary replaces one that has it and the same request`(status: Int) throws {
+    let control = HTTPField("Cache-Control", "max-age=100")
+    let vary = HTTPField("Vary", "Accept-Language")
+    func asking(_ language: String) -> HTTPRequest {
+      request("/a", [HTTPField("Accept-Language", language)])
+    }
+    let sandbox = try CacheSandbox()
+    for language in ["de", "en"] {
+      try sandbox.load(asking(language), head(200, [control, vary]), content(10))
+    }
+    try sandbox.load(asking("de"), head(status, [control]), content(20), at: 5)
+    #expect(try sandbox.served(asking("de"), at: 6)?.body == content(20))
+    #expect(try sandbox.served(asking("en"), at: 6)?.body == content(status == 200 ? 10 : 20))
+    // The usual answer needs no look at other variants.
+    let forwarding = try #require(sandbox.forward(asking("de"), at: 6))
+    #expect(sandbox.cache.receivesAtOnce(head(200, [vary]), for: forwarding))
+    #expect(!sandbox.cache.receivesAtOnce(head(200), for: forwarding))
+  }
+
   @Test(
     arguments: [
       (request(method: "POST"), false, "answers to POST are not stored"),
