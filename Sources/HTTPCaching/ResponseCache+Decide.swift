@@ -91,7 +91,9 @@ extension ResponseCache {
       return remembered(insteadOfDamaged: question).map { .serve($0) }
         ?? question.without(.damaged)
     }
-    if case .stale(let seconds, .staleWhileRevalidate) = reuse, question.policy.allowsNetwork {
+    if case .stale(let seconds, .staleWhileRevalidate) = reuse, question.policy.allowsNetwork,
+      !question.directives.onlyIfCached
+    {
       serving.revalidation = question.forwarding(
         .mustValidate(.stale(by: seconds)), selected: stored, validating: [])
     }

@@ -115,10 +115,12 @@ extension CacheRules {
       return .mustValidate(.requestMaxAge)
     }
     if let minFresh = request.minFresh, minFresh > 0 { return .mustValidate(.requestMinFresh) }
-    switch forbidsForcedStaleness(of: response) ? nil : request.maxStale {
-    case .any: return .stale(by: by, .maxStale)
-    case .seconds(let limit) where by <= limit: return .stale(by: by, .maxStale)
-    default: break
+    // The client's limit also restricts what the origin permits.
+    if case .seconds(let limit) = request.maxStale, by > limit {
+      return .mustValidate(.stale(by: by))
+    }
+    if request.maxStale != nil, !forbidsForcedStaleness(of: response) {
+      return .stale(by: by, .maxStale)
     }
     // A client that sends `max-age` does not accept stale responses (RFC 9111, section 5.2.1.1).
     if request.maxAge == nil, let window = directives.staleWhileRevalidate, by < window {

@@ -2,7 +2,7 @@
 ///
 /// All of them are advice to a cache. A malformed argument is interpreted in the safe way:
 /// `max-age` as 0, `min-fresh` as the maximum, and the two directives that permit stale responses
-/// as absent. If a directive is repeated, the first one counts.
+/// permit none. If a directive is repeated, the first one counts.
 public struct RequestDirectives: Sendable, Hashable {
   /// The staleness that the client accepts (RFC 9111, section 5.2.1.2).
   public enum MaxStale: Sendable, Hashable {

@@ -21,6 +21,17 @@ struct ResponseCacheDecideTests {
         == "refuse: the stored response must be validated: it has been stale for 10 s")
   }
 
+  @Test func `only-if-cached is not validated in the background`() throws {
+    let sandbox = try CacheSandbox()
+    let control = HTTPField("Cache-Control", "max-age=1, stale-while-revalidate=60")
+    try sandbox.load(request(), head(200, [control, HTTPField("ETag", "\"1\"")]), content(10))
+    for (fields, isValidated) in [([], true), (["only-if-cached"], false)] {
+      let asked = request("/a", HTTPFields(fields.map { HTTPField("Cache-Control", $0) }))
+      guard case .serve(let serving) = sandbox.decide(asked, at: 9) else { throw Unexpected() }
+      #expect((serving.revalidation != nil) == isValidated)
+    }
+  }
+
   @Test func `a default response without Vary hides no fresh one that has it`() throws {
     let control = HTTPField("Cache-Control", "max-age=100")
     let vary = HTTPField("Vary", "Accept-Language")

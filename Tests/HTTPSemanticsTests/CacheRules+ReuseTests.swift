@@ -158,6 +158,9 @@ struct CacheRulesReuseTests {
       reuse("max-age=1, stale-while-revalidate=0", at: 1) == .mustValidate(.stale(by: 0)))
     #expect(reuse(response, "max-age=10", at: 2) == .mustValidate(.stale(by: 1)))
     #expect(reuse(response, "max-stale=1", at: 2) == .stale(by: 1, .maxStale))
+    for limit in ["1", "x"] {
+      #expect(reuse(response, "max-stale=\(limit)", at: 3) == .mustValidate(.stale(by: 2)))
+    }
   }
 
   @Test(
