@@ -3,8 +3,7 @@ import CacheStore
 package import HTTPSemantics
 
 extension ResponseCache {
-  /// Evaluates the origin's response: passes it on, stores it, or serves the stored response. Also
-  /// removes the stored responses that it invalidates.
+  /// Evaluates the origin's response: passes it on, stores it, or serves the stored response.
   ///
   /// - Parameter times: the times at which the request was sent and the head was received.
   package func receive(
@@ -29,9 +28,6 @@ extension ResponseCache {
       let serving = serving(selected, forwarding.original, at: times.response.date)
     {
       return .stale(serving, status: head.status)
-    }
-    for key in invalidated(by: forwarding.original, head) {
-      invalidate(key, at: times.response)
     }
     if head.status == 206 {
       outdateWhole(head, forwarding, times)

@@ -63,13 +63,16 @@ final class CacheSandbox {
     return forwarding
   }
 
-  /// Lets the origin answer, and the cache judge.
+  /// Lets the origin answer, and the cache judge and remove what the request has made invalid.
   func receive(
     _ head: HTTPResponseHead, _ forwarding: Forwarding, at seconds: Int64 = 0
   ) -> Receipt {
-    cache.receive(
-      head, for: forwarding,
-      times: ResponseTimes(request: moment(seconds), response: moment(seconds)))
+    let times = ResponseTimes(request: moment(seconds), response: moment(seconds))
+    let receipt = cache.receive(head, for: forwarding, times: times)
+    for key in cache.invalidated(by: forwarding.original, head) {
+      cache.invalidate(key, at: times.response)
+    }
+    return receipt
   }
 
   /// Asks the origin, which gives this answer, and stores it if that is allowed.
