@@ -182,7 +182,7 @@ package final class Journal: Sendable {
   /// - Throws: `newerFormat` if a newer program has begun the segment.
   func make(_ number: UInt32, version: UInt32) throws(StoreError) -> UInt32 {
     var number = number
-    while (try? files.status(at: Layout.segment(number), in: place.journal.raw)) != nil {
+    while try isTaken(number) {
       do throws(StoreError) {
         let found = try open(number)
         if isEmpty(found), found.version >= version { return number }
@@ -198,6 +198,17 @@ package final class Journal: Sendable {
     }
     try write(number, version: version)
     return number
+  }
+
+  /// Returns whether there is a file with the name of a segment.
+  private func isTaken(_ number: UInt32) throws(StoreError) -> Bool {
+    do throws(SystemError) {
+      _ = try files.status(at: Layout.segment(number), in: place.journal.raw)
+      return true
+    } catch {
+      if error == .notFound { return false }
+      throw StoreError(error, path: path(of: number))
+    }
   }
 
   /// Writes the file of a new segment, and gives it its name when it is complete.

@@ -370,7 +370,7 @@ extension Tree {
 
   /// Undoes `moveEntries`, after a sync failed, or the record could not be appended to the journal.
   func moveEntriesBack(from name: PathName, of session: Session) {
-    guard (try? fileSystem.status(at: name, in: session.directory.raw)) != nil else { return }
+    if fileSystem.isMissing(name, in: session.directory.raw) { return }
     try? fileSystem.removeDirectory(Layout.entries, in: place.root.raw)
     try? fileSystem.rename(
       name, in: session.directory.raw, to: Layout.entries, in: place.root.raw)

@@ -38,10 +38,10 @@ package final class Tree: Sendable {
   /// succeed without its bytes, so such bodies are written anew.
   var writesBodiesAnew: Bool {
     if hasUnsyncedBody.load(ordering: .relaxed) { return true }
-    guard
-      let boot = try? fileSystem.readFile(Layout.unsynced, in: place.journal, limit: 8)
-    else { return false }
-    return boot == staging.bootBytes || staging.bootBytes.allSatisfy { $0 == 0 }
+    do throws(SystemError) {
+      let boot = try fileSystem.readFile(Layout.unsynced, in: place.journal, limit: 8)
+      return boot == staging.bootBytes || staging.bootBytes.allSatisfy { $0 == 0 }
+    } catch { return error != .notFound }
   }
 
   /// Notes for all processes that a body could not be synced.

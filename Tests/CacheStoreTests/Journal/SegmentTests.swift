@@ -1,6 +1,8 @@
+import CLibrary
 import CacheFormat
 import CacheSystem
 import Foundation
+import SimulatedFiles
 import Synchronization
 import Testing
 
@@ -61,6 +63,28 @@ import Testing
     for segment in folder.segments.dropLast() {
       #expect(folder.records(in: segment).last?.header.type == .seal)
     }
+  }
+
+  @Test func `a file whose name cannot be asked for is not replaced`() throws {
+    let folder = JournalFolder()
+    let files = FaultyFiles()
+    let store = try folder.open(Options(fileSystem: files))
+    try store.put([1], for: "a")
+    let foreign: [UInt8] = [1, 2, 3]
+    try folder.write(foreign, to: "00000002.log")
+    store.catalog.journal.rollsNext.store(true, ordering: .relaxed)
+    files.faults.set { call in
+      call.kind == .statusAt && call.name == "00000002.log" ? SystemError(ENOMEM) : nil
+    }
+    #expect(throws: StoreError.self) { try store.put([2], for: "b") }
+    #expect(folder.bytes("00000002.log") == foreign)
+    files.faults.set(nil)
+    try store.put([2], for: "b")
+    #expect(folder.bytes("00000002.log") == foreign)
+    for (key, value) in [("a", 1), ("b", 2)] as [(ByteString, UInt8)] {
+      #expect(store.lookUp(key).entry?.body == [value])
+    }
+    store.close()
   }
 
   @Test(arguments: 0..<3)
