@@ -91,7 +91,8 @@ def main():
         for action in ACTIONS[options.when]]
     results = list(in_parallel(lambda point: kill_at(options, *point), points, options.jobs))
     hit = [result for result in results if result["hit"]]
-    bad = [result for result in hit if result["verified"] != 0]
+    bad = [result for result in results
+           if (result["verified"] if result["hit"] else result["rc"]) != 0]
     second = [recovery for result in results for recovery in result["recovery"]]
     bad_second = [recovery for recovery in second if recovery[1] != 0]
     calls = {}
@@ -102,7 +103,7 @@ def main():
     print_table(["call", "points", "failed"], [[name, *calls[name]] for name in sorted(calls)])
     for result in bad[:options.show]:
         print(f"FAIL k={result['k']} {result['action']} at {result['call']} {result['path']}: "
-              f"rc={result['verified']} {result['out'][-200:]}")
+              f"run {result['rc']}, rc={result['verified']} {result['out'][-200:]}")
     for place, status, output in bad_second[:options.show]:
         print(f"FAIL in recovery at its call {place}: rc={status} {output[-200:]}")
     print(f"crash points {len(hit)}, failures {len(bad)}; double crashes {len(second)}, "

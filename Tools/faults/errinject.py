@@ -14,7 +14,7 @@ import json
 import re
 import sys
 
-from faultlib import Point, Stopwatch, build, in_parallel, parser, print_table, probe
+from faultlib import Point, Stopwatch, build, end_of, in_parallel, parser, print_table, probe
 
 WRITES = "write,pwrite64,writev,pwritev,pwritev2,copy_file_range,sendfile"
 # The calls that an error may come from; the others may come from every call of --set.
@@ -55,13 +55,10 @@ def modes_for(error, mode):
     return [mode]
 
 
-def kind_of(status, output, pattern):
+def kind_of(status, has_fault, output, pattern):
     """Returns what became of a run."""
-    if status is None or status == -14:
-        return "hang"
-    if status < 0:
-        return "crash"
-    return "reported" if status != 0 or re.search(pattern, output, re.M) else "ok"
+    kind = end_of(status, has_fault)
+    return "reported" if kind == "ok" and re.search(pattern, output, re.M) else kind
 
 
 class Injection:
@@ -82,16 +79,18 @@ class Injection:
             return None
         point = Point(self.options, number)
         status, output, counts = point.run(self.options.run, [*self.flags, "--at", str(number)])
-        if status is not None and not int(counts.get("hit", 0)):
+        has_fault = int(counts.get("hit", 0)) > 0
+        if status == 0 and not has_fault:
             if int(counts.get("points", 0)) < number:
                 self.end = min(self.end or number, number)
             point.remove()
             return None
         with open(point.ack, encoding="utf-8", errors="replace") as file:
-            kind = kind_of(status, file.read(), self.options.err_pattern)
+            kind = kind_of(status, has_fault, file.read(), self.options.err_pattern)
         verified, text = point.verify()
         is_transient = self.error.startswith("short") or self.error == "EINTR"
-        bad = verified != 0 or kind in ("hang", "crash") or (is_transient and kind != "ok")
+        bad = verified != 0 or kind not in ("ok", "reported") or (
+            is_transient and kind != "ok")
         point.remove(is_kept=bad)
         return {
             "error": self.error, "mode": self.mode, "k": number, "call": counts.get("call", ""),
@@ -107,12 +106,13 @@ def print_results(options, results):
         for call in (result["call"], "= all"):
             row = rows.setdefault(
                 f"{name} {call}",
-                {"points": 0, "ok": 0, "reported": 0, "crash": 0, "hang": 0, "failed": 0})
+                dict.fromkeys(("points", "ok", "reported", "failed", "crash", "hang", "broken"), 0))
             row["points"] += 1
             row[result["kind"]] += 1
-            row["failed"] += result["verified"] != 0
+            row["broken"] += result["verified"] != 0
     print_table(
-        ["error call", "points", "absorbed", "reported", "crash", "hang", "verify failed"],
+        ["error call", "points", "absorbed", "reported", "failed without it", "crash", "hang",
+         "verify failed"],
         [[name, *rows[name].values()] for name in sorted(rows)])
     for result in [result for result in results if result["bad"]][:options.show]:
         print(f"FAIL {result['error']} {result['mode']} k={result['k']} {result['call']} "

@@ -62,9 +62,25 @@ def run_shell(command, seconds, stdout=None):
             pass
         out, err = process.communicate()
         status = None
-    if status is not None and 128 <= status < 192:
-        status = 128 - status
-    return status, ((out or b"") + (err or b"")).decode("utf-8", "replace")
+    return signed(status), ((out or b"") + (err or b"")).decode("utf-8", "replace")
+
+
+def signed(status):
+    """Returns an exit status, negative where the shell or the engine tells of a signal."""
+    return 128 - status if status is not None and 128 <= status < 192 else status
+
+
+def end_of(status, has_fault=True):
+    """Returns how a run ended: ok, reported, failed, crash or hang.
+
+    An error is `reported` where a fault explains it, and `failed` without one. SIGKILL is from the
+    engine, whose time is up.
+    """
+    if status in (None, -signal.SIGKILL):
+        return "hang"
+    if status < 0:
+        return "crash"
+    return "ok" if status == 0 else "reported" if has_fault else "failed"
 
 
 def copy_tree(source, target):

@@ -6,15 +6,17 @@
 
 {w} is the number of the worker, over all rounds. The store lives on from round to round, so that
 damage adds up; --fresh begins with a new one each time. The promises of all workers of all rounds
-are verified after each round. A worker that hangs is a failure.
+are verified after each round. A worker must end with 0 or be killed: one that crashes, hangs or
+reports an error fails its round, for nothing but kills is injected.
 """
 
 import os
 import random
+import signal
 import subprocess
 import sys
 
-from faultlib import FAULTRUN, Point, Stopwatch, build, fill_in, parser
+from faultlib import FAULTRUN, Point, Stopwatch, build, end_of, fill_in, parser, signed
 
 
 def arguments():
@@ -48,12 +50,12 @@ class Worker:
     def wait(self, seconds):
         """Waits for the end; returns what it was, and the promises in whole lines."""
         try:
-            status = self.process.wait(seconds)
+            status = signed(self.process.wait(seconds))
         except subprocess.TimeoutExpired:
             self.process.kill()
             status = self.process.wait() and None
         self.output.close()
-        hit = True
+        hit = False
         if os.path.exists(self.files):
             with open(self.files, encoding="utf-8", errors="replace") as file:
                 hit = "hit=0" not in file.read()
@@ -61,11 +63,8 @@ class Worker:
         with open(self.files + ".out", "rb") as file:
             text = file.read()
         os.unlink(self.files + ".out")
-        if status is None or (status == 137 and not hit):
-            end = "hung"
-        else:
-            end = {0: "ended", 137: "killed"}.get(status, "reported")
-        return end, text[:text.rfind(b"\n") + 1]
+        is_killed = hit and status == -signal.SIGKILL
+        return "killed" if is_killed else end_of(status, has_fault=False), text[:text.rfind(b"\n") + 1]
 
 
 def main():
@@ -83,24 +82,29 @@ def main():
         for place in range(options.workers):
             workers.append(Worker(options, point, place, number, source))
             number += 1
-        for worker in workers:
+        bad = []
+        for place, worker in enumerate(workers):
             end, text = worker.wait(options.timeout + 5)
             ends[end] = ends.get(end, 0) + 1
+            if end not in ("ok", "killed"):
+                last = text[-200:].decode(errors="replace").strip().rpartition("\n")[2]
+                bad.append(f"worker {place}: {end} after '{last}'")
             promises += text.count(b"ACK ")
             with open(point.ack, "ab") as file:
                 file.write(text)
         status, output = point.verify()
-        if status != 0:
+        if status != 0 or bad:
             failed += 1
             if failed <= options.show:
-                print(f"FAIL round {turn} (seed {options.seed}): rc={status} {output[-220:]}")
+                reason = "; ".join(bad) or f"rc={status} {output[-220:]}"
+                print(f"FAIL round {turn} (seed {options.seed}): {reason}")
             point.remove(is_kept=True)
             point = Point(options, f"after{turn}")
     point.remove()
-    counts = [ends.get(end, 0) for end in ("killed", "reported", "hung")]
-    print("rounds %d, processes %d, killed %d, ended with an error %d, hung %d, acks %d; "
-          "failed rounds %d; %s" % (options.rounds, number, *counts, promises, failed, watch))
-    return 1 if failed or ends.get("hung") else 0
+    counts = ", ".join(f"{end} {count}" for end, count in sorted(ends.items()))
+    print(f"rounds {options.rounds}, processes {number}: {counts}; acks {promises}; "
+          f"failed rounds {failed}; {watch}")
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":

@@ -19,8 +19,8 @@ import shutil
 import sys
 import tempfile
 
-from faultlib import Point, Stopwatch, build, copy_tree, fill_in, in_parallel, parser, print_table
-from faultlib import run_shell
+from faultlib import Point, Stopwatch, build, copy_tree, end_of, fill_in, in_parallel, parser
+from faultlib import print_table, run_shell
 from persistence import PROFILES, Cut, State, durability
 from recorded import RecordedRun
 
@@ -36,20 +36,23 @@ def arguments():
     return found.parse_args()
 
 
-def record(options, number):
+def record(options, number, failures):
     """Records a run; returns it with its calls, or None if the fault no longer hits anything."""
     point = Point(options, f"record{number}")
     run, folder = RecordedRun(point.base), point.ack + ".rec"
     fault = ["--set", "fsync,fdatasync", "--at", str(number), "--action", options.fault]
-    _, _, counts = point.run(
+    status, output, counts = point.run(
         options.run, ["--record", folder, *(fault if options.fault else [])])
+    has_fault = int(counts.get("hit", 0)) > 0
+    if end_of(status, has_fault) not in ("ok", "reported"):
+        failures.append(("run", number, status, output[-250:], "its end", []))
     with open(folder + "/ops.jsonl", encoding="utf-8", errors="surrogateescape") as file:
         calls = [json.loads(line) for line in file]
     with open(folder + "/data.bin", "rb") as file:
         run.follow(calls, file.read())
     shutil.rmtree(folder)
     point.remove()
-    return (run, calls) if not options.fault or int(counts.get("hit", 0)) else None
+    return (run, calls) if has_fault or not options.fault else None
 
 
 class Search:
@@ -132,7 +135,7 @@ def main():
     build()
     search = Search(options)
     for number in range(1, options.max_points + 1):
-        found = record(options, number)
+        found = record(options, number, search.failures)
         if not found:
             break
         search.try_run(*found)

@@ -32,6 +32,8 @@ enum PlantedBug: String, CaseIterable {
   case followlinks
   /// A repair says that all is well, and has done nothing.
   case badrepair
+  /// The process traps when all has been promised.
+  case trap
 
   private static let on = Set(
     environment("STOREPROBE_BUG").split(separator: ",").map { name in

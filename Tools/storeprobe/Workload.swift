@@ -54,6 +54,7 @@ struct Workload: Sendable {
       }
     }
     running.wait { $0 == 0 ? () : nil }
+    if PlantedBug.isOn(.trap) { fatalError("planted") }
     store.close()
     exit(failures.load(ordering: .relaxed) > 0 ? 4 : 0)
   }

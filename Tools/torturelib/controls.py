@@ -17,6 +17,7 @@ CONTROLS = (
     ("shortok", "errinject", "process", "workload 9", ["--errors", "short", "--set", "mut"]),
     ("nolock", "multikill", "process", "workload 12 {w}",
      ["--workers", "4", "--rounds", "20", "--fresh"]),
+    ("trap", "multikill", "process", "workload 12 {w}", ["--workers", "2", "--rounds", "2"]),
     ("nocrc", "bitrot", "process", "workload 12", ["--classes", "bitflip,garbage"]),
     ("followlinks", "bitrot", "process", "workload 12", ["--classes", "sym_dir"]),
     ("badrepair", "bitrot", "process", "workload 12", ["--classes", "garbage,delete"]),

@@ -2,13 +2,18 @@
 
 import os
 import random
+import shlex
 import shutil
 import sqlite3
 import subprocess
 
+from faults.faultlib import end_of, run_shell
+
 from .kit import VERDICT
 from .results import Flips
 
+# After these a program hangs.
+SECONDS = 60
 # Lengths of bodies as in a small cache.
 LENGTHS = (10, 700, 5_000, 20_000, 0, 4_096, 66_000)
 
@@ -94,10 +99,12 @@ def sqlite_flips(work, seed, count):
 
 
 def store_flips(work, probe, seed, count):
-    """Flips bits in a store of ours, any bit of any file with the same chance."""
+    """Flips bits in a store of ours, any bit of any file with the same chance.
+
+    A program that crashes or hangs on it counts as one that reads something wrong.
+    """
     source, copy = os.path.join(work, "flips"), os.path.join(work, "flipped")
     acks = os.path.join(work, "flips.ack")
-    quiet = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "stdin": subprocess.DEVNULL}
     with open(acks, "wb") as file:
         subprocess.run([probe, source, "workload", "20", str(seed)], stdout=file, check=True)
     files = sorted(
@@ -110,12 +117,14 @@ def store_flips(work, probe, seed, count):
         name = chance.choices(files, sizes)[0]
         bit = chance.randrange(os.path.getsize(name) * 8)
         flip(os.path.join(copy, os.path.relpath(name, source)), bit)
-        check = subprocess.run([probe, copy, "scrub"], **quiet, check=False)
-        result.detected += check.returncode == 1
-        run = subprocess.run([probe, copy, "verify", acks], **quiet, check=False)
+        check, _ = run_shell(shlex.join([probe, copy, "scrub"]), SECONDS)
+        result.detected += check == 1
+        status, output = run_shell(shlex.join([probe, copy, "verify", acks]), SECONDS)
         result.tried += 1
-        found = VERDICT.search(run.stdout.decode("utf-8", "replace"))
-        if run.returncode == 0:
+        found = VERDICT.search(output)
+        if {end_of(check), end_of(status)} & {"crash", "hang"}:
+            result.wrong += 1
+        elif status == 0:
             result.right += 1
         elif found and found[1] == "0":
             result.missing += 1

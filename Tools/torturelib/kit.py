@@ -124,12 +124,12 @@ class Kit:
     def multikill(self, arguments):
         """Kills some of several processes; returns rounds, lost, wrong."""
         text, _ = self.call("multikill.py", arguments)
-        rounds, hung, failed = self._numbers(
-            "multikill.py", text, r"rounds (\d+), .*hung (\d+), .*failed rounds (\d+)")
+        rounds, failed = self._numbers(
+            "multikill.py", text, r"rounds (\d+), .*failed rounds (\d+)")
         lost, wrong = count_failures(self._failed_lines(text))
         if lost + wrong != failed:
             raise Unusable(f"multikill.py: {text.strip()[-600:]}")
-        return rounds, lost, wrong + hung
+        return rounds, lost, wrong
 
     def realfull(self, arguments):
         """Fills file systems up; returns runs, lost, wrong, runs that said so."""
