@@ -19,9 +19,9 @@ class Neighbour(Client):
         self.tools, self.pause = tools, pause
 
     def run_tool(self, kind, command, allowed=(0,), content=None, is_killed=False):
-        """Runs a program; returns its output, or None after a finding or a kill."""
+        """Runs a program; returns its exit status and output, or nothing after a finding or a kill."""
         if self.findings.is_closed:
-            return None
+            return None, b""
         process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         try:
@@ -33,15 +33,15 @@ class Neighbour(Client):
             process.kill()
             process.communicate()
             self.findings.add(f"hangs ({kind})", " ".join(command))
-            return None
+            return None, b""
         self.findings.count(kind)
         if process.returncode in allowed:
-            return out
+            return process.returncode, out
         if not (is_killed and process.returncode == -signal.SIGKILL):
             text = (out + err).decode(errors="replace").strip()[-600:]
             self.findings.add(
                 f"fails ({kind})", f"{' '.join(command)}: {process.returncode} {text}")
-        return None
+        return None, b""
 
 
 class Library(Neighbour):
@@ -65,8 +65,8 @@ class Command(Neighbour):
         tool = self.tools["offlinecache"]
         self.run_tool("commands", [tool, "put", *general, key, "-"], content=content)
         # The limits may have evicted it.
-        found = self.run_tool("commands", [tool, "get", *general, key], allowed=(0, 1))
-        if found and found != content:
+        status, found = self.run_tool("commands", [tool, "get", *general, key], allowed=(0, 1))
+        if status == 0 and found != content:
             self.findings.add("wrong bytes (get)", f"{key}: {len(found)} of {len(content)} bytes")
         if self.source.random() < 0.5:
             self.run_tool("commands", [tool, "rm", *general, key], allowed=(0, 1))
