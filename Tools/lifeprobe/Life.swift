@@ -44,8 +44,9 @@ final class Life {
   }
 
   var summary: String {
-    "seed \(seed), \(use.name): \(stepCount) steps, \(evictionCount) evictions, "
-      + "\(crashCount) crashes, \(historyCount) from history, \(findings.count) findings"
+    "seed \(seed), \(use.name), settling \(settling.seconds): \(stepCount) steps, "
+      + "\(evictionCount) evictions, \(crashCount) crashes, \(historyCount) from history, "
+      + "\(findings.count) findings"
   }
 
   var store: Store { programs[active].store }
@@ -328,5 +329,15 @@ struct BodyPool {
     let bytes = random.bytes(body.count)
     made[body] = bytes
     return bytes
+  }
+}
+
+extension Settling {
+  /// The argument of lifeprobe.
+  fileprivate var seconds: Int {
+    switch self {
+    case .within(let seconds): seconds
+    case .atOnce: 0
+    }
   }
 }

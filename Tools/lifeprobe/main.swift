@@ -4,8 +4,8 @@
 //   lifeprobe SEED STEPS [SETTLING]
 //
 // SETTLING is the seconds within which the files of small entries are written; 0, the default: at once.
-// Prints a line: the seed, the kind of use, steps, evictions, crashes, findings. Each finding is a line
-// on standard error. Exit codes: 0 nothing found, 1 something found, 2 usage.
+// Prints a line: the seed, the kind of use, SETTLING, steps, evictions, crashes, findings. Each finding is
+// a line on standard error. Exit codes: 0 nothing found, 1 something found, 2 usage.
 
 import CacheStore
 
