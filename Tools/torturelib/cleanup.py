@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -72,7 +73,9 @@ def end_processes():
 def unmount_below(folder):
     """Unmounts what a test has mounted in a folder."""
     with open("/proc/mounts", encoding="utf-8", errors="replace") as file:
-        places = [line.split()[1] for line in file]
+        # A space is written as \040.
+        places = [re.sub(r"\\([0-7]{3})", lambda code: chr(int(code[1], 8)), line.split()[1])
+                  for line in file]
     for place in reversed(places):
         if place.startswith(folder + "/"):
             subprocess.call(["umount", place])
