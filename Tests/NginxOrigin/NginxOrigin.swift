@@ -32,7 +32,7 @@ package final class NginxOrigin: Sendable {
       at: folder.appendingPathComponent("site"), withIntermediateDirectories: true)
     var words = ""
     for _ in 0..<5 {
-      let free = try (0..<count).map { _ in try LoopbackListener.unusedPort() }
+      let free = try LoopbackListener.unusedPorts(count)
       try Self.configuration(servers, folder, free)
         .write(to: folder.appendingPathComponent("nginx.conf"), atomically: true, encoding: .utf8)
       let program = try Program(

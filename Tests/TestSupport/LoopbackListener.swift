@@ -40,10 +40,16 @@ package final class LoopbackListener: Sendable {
   /// Refuses connections from now on; again does nothing.
   package func stop() { shutdown(descriptor, Int32(SHUT_RDWR)) }
 
-  /// Returns a port on which nothing listens.
-  package static func unusedPort() throws(ListenerFailure) -> UInt16 {
-    try LoopbackListener().port
+  /// Returns different ports on which nothing listens.
+  package static func unusedPorts(_ count: Int) throws(ListenerFailure) -> [UInt16] {
+    // All are open at once: the system may give the port of one that is closed to the next.
+    var listeners: [LoopbackListener] = []
+    for _ in 0..<count { listeners.append(try LoopbackListener()) }
+    return listeners.map(\.port)
   }
+
+  /// Returns a port on which nothing listens.
+  package static func unusedPort() throws(ListenerFailure) -> UInt16 { try unusedPorts(1)[0] }
 }
 
 /// A socket that listens on loopback.
