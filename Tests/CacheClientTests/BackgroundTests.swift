@@ -3,6 +3,7 @@ import ClientTesting
 import HTTPSemantics
 import HTTPTransports
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import CacheClient

@@ -4,6 +4,7 @@ import ContentCoding
 import HTTPSemantics
 import HTTPTransports
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import CacheClient

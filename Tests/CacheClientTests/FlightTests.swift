@@ -5,6 +5,7 @@ import HTTPCaching
 import HTTPSemantics
 import HTTPTransports
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import CacheClient

@@ -7,6 +7,7 @@ import HTTPSemantics
 import HTTPTransports
 import SimulatedFiles
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import CacheClient

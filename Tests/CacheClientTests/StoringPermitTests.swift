@@ -1,6 +1,7 @@
 import CacheFormat
 import CacheSystem
 import ClientTesting
+import TestSupport
 import Testing
 
 @testable import CacheClient

@@ -3,6 +3,7 @@ import ClientTesting
 import HTTPCaching
 import HTTPSemantics
 import HTTPTransports
+import TestSupport
 import Testing
 
 @testable import CacheClient

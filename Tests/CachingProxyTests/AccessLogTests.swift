@@ -34,7 +34,7 @@ private func urls(_ path: String) throws -> [String] {
   }
 }
 
-@Suite("The access log") struct AccessLogTests {
+@Suite("The access log", .timeLimit(.minutes(5))) struct AccessLogTests {
   private let temporary = TemporaryFolder()
 
   private var folder: String { temporary.path }
@@ -53,7 +53,7 @@ private func urls(_ path: String) throws -> [String] {
     #expect(renamed == 0)
     log.reopen()
     // The new file is there once the thread has opened it.
-    while unsafe access(folder + "/log", F_OK) != 0 { await Task.yield() }
+    await eventually { unsafe access(folder + "/log", F_OK) == 0 }
     log.answered(record(2))
     try await onThread { log.close() }
     #expect(try urls(folder + "/old") == ["/1"])
@@ -87,15 +87,15 @@ private func urls(_ path: String) throws -> [String] {
       failures.withLock { $0 += 1 }
     }
     for number in 0..<5 { log.answered(record(number)) }
-    while failures.withLock({ $0 }) < 1 { await Task.yield() }
+    await eventually { failures.withLock { $0 } >= 1 }
     point(to: folder + "/first")
     log.reopen()
-    while unsafe access(folder + "/first", F_OK) != 0 { await Task.yield() }
+    await eventually { unsafe access(folder + "/first", F_OK) == 0 }
     log.answered(record(5))
-    while try content("first").isEmpty { await Task.yield() }
+    try await eventually { try !content("first").isEmpty }
     point(to: folder + "/none/log")
     log.reopen()
-    while failures.withLock({ $0 }) < 2 { await Task.yield() }
+    await eventually { failures.withLock { $0 } >= 2 }
     try await onThread { log.close() }
     let lines = try content("first").split(separator: "\n")
     #expect(lines.contains { $0.contains("GET /5") } && lines.count == 2)

@@ -48,7 +48,7 @@ import Testing
       }
       // They are not only closed, but released.
       if case .running(let running) = server.phase.withLock({ $0 }) {
-        while !running.core.connections.isBelow(1) { await Task.yield() }
+        await eventually { running.core.connections.isBelow(1) }
       }
       #expect(throws: Never.self) { try server.replaceCertificate(Self.certificate) }
       let bad = ServerCertificate(certificates: Self.certificate.certificates, key: [])

@@ -1,12 +1,13 @@
 import CacheSystem
 import HTTPSemantics
+import TestSupport
 import Testing
 
 @testable import CachingProxy
 
 /// A cancelled task runs its handlers, which take the lock of the exchange, while it keeps others from
 /// resuming it. So nobody may resume it with that lock held.
-@Suite("The lock of an exchange") struct ExchangeTests {
+@Suite("The lock of an exchange", .timeLimit(.minutes(5))) struct ExchangeTests {
   @Test func `is free when the task that sends a body is resumed by the next piece`() async {
     await resume { exchange in
       unsafe withUnsafeBytes(of: UInt8(7)) { piece in unsafe _ = exchange.take(piece) }
@@ -23,7 +24,7 @@ import Testing
     let exchange = makeExchange()
     let probe = LockProbe(exchange)
     let task = Task(executorPreference: probe) { _ = try? await exchange.next() }
-    while exchange.state.withLock({ $0.upload.reader == nil }) { await Task.yield() }
+    await eventually { exchange.state.withLock { $0.upload.reader != nil } }
     act(exchange)
     await task.value
     #expect(probe.wasHeld.change { $0 } == false)

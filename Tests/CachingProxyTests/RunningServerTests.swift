@@ -4,7 +4,7 @@ import Testing
 
 @testable import CachingProxy
 
-@Suite("A server that stops") struct RunningServerTests {
+@Suite("A server that stops", .timeLimit(.minutes(5))) struct RunningServerTests {
   /// Answers when the gate opens, and tells when it was asked.
   private struct Gated {
     let backend: ScriptedBackend
@@ -31,7 +31,7 @@ import Testing
       for await _ in gated.asked { break }
       async let cut = server.stop(grace: .seconds(60))
       // Nobody else is let in any more, sooner or later.
-      while (try? RawClient(port: port)) != nil { await Task.yield() }
+      await eventually { (try? RawClient(port: port)) == nil }
       gated.opener.yield()
       #expect(await cut == 0)
       return try await reading
@@ -151,7 +151,7 @@ import Testing
           if isWhole { _ = client.drain(upTo: Int.random(in: 0...100, using: &numbers)) }
         }
       }
-      while server.activeCount != 0 { await Task.yield() }
+      await eventually { server.activeCount == 0 }
       #expect(try await exchange(port, "GET / HTTP/1.1\r\nHost: x\r\n\r\n").status == 200)
     }
   }

@@ -33,8 +33,3 @@ package final class Gate: Sendable {
     return await promise.value() ?? false
   }
 }
-
-/// Lets other tasks run until something is so; the time limit of the test is the only other end.
-package func eventually(_ condition: () -> Bool) async {
-  while !condition() { await Task.yield() }
-}

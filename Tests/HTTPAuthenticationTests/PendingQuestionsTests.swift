@@ -1,4 +1,5 @@
 import HTTPSemantics
+import TestSupport
 import Testing
 
 @testable import HTTPAuthentication
@@ -14,7 +15,7 @@ struct PendingQuestionsTests {
     let first = Task {
       await questions.ask(for: space) {
         begun.continuation.finish()
-        while !Task.isCancelled { await Task.yield() }
+        await eventually { false }
         return .cancel
       }
     }

@@ -7,6 +7,7 @@ import HTTPTransports
 import MessageDigests
 import SimulatedFiles
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import HTTPDownloads

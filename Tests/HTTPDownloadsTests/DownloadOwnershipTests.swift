@@ -3,6 +3,7 @@ import ClientTesting
 import Foundation
 import HTTPSemantics
 import HTTPTransports
+import TestSupport
 import Testing
 
 @testable import HTTPDownloads

@@ -6,6 +6,7 @@ import HTTPSemantics
 import HTTPTransports
 import MessageDigests
 import SimulatedFiles
+import TestSupport
 import Testing
 
 @testable import HTTPDownloads

@@ -4,6 +4,7 @@ import ClientTesting
 import Foundation
 import HTTPSemantics
 import SimulatedFiles
+import TestSupport
 import Testing
 
 @testable import HTTPDownloads

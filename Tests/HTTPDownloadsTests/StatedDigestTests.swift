@@ -2,6 +2,7 @@ import ClientTesting
 import Foundation
 import HTTPSemantics
 import MessageDigests
+import TestSupport
 import Testing
 
 @testable import HTTPDownloads

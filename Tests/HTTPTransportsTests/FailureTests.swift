@@ -221,7 +221,7 @@ struct FailureTests {
       await (try kind.make()).failure(url) == TransportError(.cannotResolve, url: url.string))
   }
 
-  @Test("a server that does not speak TLS fails as TLS")
+  @Test("a server that does not speak TLS fails as TLS", .timeLimit(.minutes(5)))
   func noTLS() async throws {
     let origin = try LoopbackOrigin { _, _ in }
     let plain = try LoopbackOrigin { _, connection in connection.answer("") }
@@ -229,7 +229,7 @@ struct FailureTests {
     let transport = try makeTransport()
     // The client's first bytes are no request, so the origin answers nothing; it is cut instead.
     async let failure = transport.failure(url)
-    while plain.connections == 0 { await Task.yield() }
+    await eventually { plain.connections > 0 }
     plain.stop()
     #expect(await failure?.code == .tls)
     _ = origin

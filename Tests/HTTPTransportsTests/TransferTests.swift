@@ -24,14 +24,9 @@ struct TransferTests {
     }
   }
 
-  /// Waits for another thread to come to something, or for the test's time limit.
-  private func until(_ condition: () -> Bool) async {
-    while !condition(), !Task.isCancelled { await Task.yield() }
-  }
-
   /// Waits until the buffer is full, or the transfer has ended before.
   private func untilPaused(_ transfer: Transfer) async {
-    await until { transfer.isPaused || transfer.hasEnded }
+    await eventually { transfer.isPaused || transfer.hasEnded }
   }
 
   private static let pattern = (0..<251 * 251).map { UInt8($0 % 251) }
@@ -146,7 +141,7 @@ struct TransferTests {
     let url = try origin.address()
     let transport = try kind.make()
     let task = Task { await transport.failure(url) }
-    await until { !origin.requests.isEmpty }
+    await eventually { !origin.requests.isEmpty }
     task.cancel()
     #expect(await task.value == TransportError(.cancelled, url: url.string))
     await origin.connectionEnd()

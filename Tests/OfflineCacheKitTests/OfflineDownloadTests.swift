@@ -4,6 +4,7 @@ import Foundation
 import LoopbackOrigin
 import MessageDigests
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import OfflineCacheKit
@@ -206,7 +207,7 @@ struct OfflineDownloadTests {
     let progress = download.makeProgress()
     let response = try await download.value()
     #expect(response.metadata?.download?.file == file && response.statusCode == 200)
-    while progress.completedUnitCount < Int64(Self.body.count) { await Task.yield() }
+    await eventually { progress.completedUnitCount >= Int64(Self.body.count) }
     #expect(progress.totalUnitCount == Int64(Self.body.count))
     #expect(progress.isFinished)
     let other = try sandbox.cache.startDownload(

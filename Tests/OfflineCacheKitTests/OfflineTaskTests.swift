@@ -1,6 +1,7 @@
 import Foundation
 import LoopbackOrigin
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import OfflineCacheKit
@@ -29,7 +30,7 @@ struct OfflineTaskTests {
       }
       owner = nil
       // The handler itself is released when it has returned.
-      while seen != nil { await Task.yield() }
+      await eventually { seen == nil }
     }
   }
 

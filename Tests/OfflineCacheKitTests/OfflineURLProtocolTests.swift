@@ -1,6 +1,7 @@
 import Foundation
 import LoopbackOrigin
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import OfflineCacheKit
@@ -141,7 +142,7 @@ struct OfflineURLProtocolTests {
           ended.continuation.yield((error as? URLError)?.code)
         }.resume()
       }
-      while sandbox.origin.connections < count { await Task.yield() }
+      await eventually { sandbox.origin.connections >= count }
       session.invalidateAndCancel()
       var codes: [URLError.Code?] = []
       for await code in ended.stream {

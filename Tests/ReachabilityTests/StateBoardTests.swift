@@ -1,5 +1,6 @@
 import CacheSystem
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Reachability
@@ -49,10 +50,10 @@ import Testing
     let task = Task {
       for await _ in board.changes() {}
     }
-    while board.readerCount == 0 { await Task.yield() }
+    await eventually { board.readerCount > 0 }
     task.cancel()
     await task.value
-    while board.readerCount > 0 { await Task.yield() }
+    await eventually { board.readerCount == 0 }
   }
 
   @Test func `a reader may be cancelled while a state is sent`() throws {

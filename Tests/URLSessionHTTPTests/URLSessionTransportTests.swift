@@ -2,6 +2,7 @@ import Foundation
 import HTTPSemantics
 import HTTPTransports
 import LoopbackOrigin
+import TestSupport
 import Testing
 import TransportTesting
 
@@ -131,7 +132,7 @@ import TransportTesting
     session.invalidateAndCancel()
     let error = await #expect(throws: TransportError.self) { try await body.next() }
     #expect(error == TransportError(.truncatedBody, url: url.string))
-    while transport.session(for: url.host) === session { await Task.yield() }
+    await eventually { transport.session(for: url.host) !== session }
     #expect(try await transport.fetch(origin.address("/ok")).body == "ok")
   }
 
@@ -191,7 +192,7 @@ import TransportTesting
     let head = try await started.transfer.head().get()
     #expect(head.head.fields.first(named: "X")?.text == "y")
     // The file waits for its reader.
-    while !started.transfer.isPaused { await Task.yield() }
+    await eventually { started.transfer.isPaused }
     #expect(try await started.readAll() == body)
     #expect(started.transfer.largestBuffer <= 320 << 10)
 

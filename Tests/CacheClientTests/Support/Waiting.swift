@@ -3,6 +3,7 @@ import ClientTesting
 import HTTPCaching
 import HTTPSemantics
 import Synchronization
+import TestSupport
 
 @testable import CacheClient
 

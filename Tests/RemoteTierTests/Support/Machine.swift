@@ -3,6 +3,7 @@ import CacheSystem
 import HTTPTransports
 import MessageDigests
 import Synchronization
+import TestSupport
 
 @testable import RemoteTier
 
@@ -55,9 +56,7 @@ struct Machine {
 
   /// Waits until a probe that a look-up has started has a result.
   func waitForProbe() async {
-    while tier.statistics.servers.contains(where: { $0.reading == "probing" }) {
-      await Task.yield()
-    }
+    await eventually { !tier.statistics.servers.contains { $0.reading == "probing" } }
   }
 
   /// Offers a response and waits until it is uploaded.
