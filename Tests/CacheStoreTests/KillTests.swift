@@ -4,7 +4,7 @@ import Testing
 
 /// Processes that write are killed at random moments; what they had promised must be there, and
 /// nothing else. The lines of `storeprobe` say what was tried and promised.
-@Suite struct KillTests {
+@Suite(.timeLimit(.minutes(20))) struct KillTests {
   static let rounds = TestScale.isFull ? 200 : 25
 
   /// Runs a workload and kills it at a moment that the seed decides.
@@ -47,8 +47,9 @@ import Testing
     for round in 0..<(KillTests.rounds / 3) {
       let seed = UInt64(round * 31 + threads)
       print("kill again round \(round), seed \(seed)")
-      _ = try killWorkload(
+      let wasRunning = try killWorkload(
         sandbox.root, output: acks, seed: seed, threads: threads, isFull: round % 5 == 4)
+      #expect(wasRunning)
       // Not always looked after in between: what one kill leaves must survive the next one.
       if round % 3 == 2 { try verify(sandbox, acks, "seed \(seed)") }
     }

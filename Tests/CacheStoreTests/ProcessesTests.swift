@@ -4,7 +4,7 @@ import ToolTesting
 
 /// Several processes store, remove and read the same keys of one store; each body that is read is
 /// checked.
-@Suite(.serialized) struct ProcessesTests {
+@Suite(.serialized, .timeLimit(.minutes(20))) struct ProcessesTests {
   static let seconds = TestScale.isFull ? 20 : 3
 
   private func said(_ path: String) -> String {
@@ -49,7 +49,7 @@ import ToolTesting
         [sandbox.root, "hammer", "60", "\(100 + round)"], output: output + "0")
       // Killed in its first steps, or later while a body lies in its folder. It says nothing
       // meanwhile that could be waited for.
-      for _ in 0..<10_000 where known.isSuperset(of: sandbox.sessions) { waitForNextLook() }
+      try victim.wait { !known.isSuperset(of: sandbox.sessions) }
       let session = sandbox.sessions.first { !known.contains($0) } ?? ""
       let bodies = sandbox.inside("staging/\(session)")
       for _ in 0..<1_000 where round % 3 > 0 && (try? names(in: bodies).isEmpty) == true {

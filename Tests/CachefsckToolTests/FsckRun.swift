@@ -52,22 +52,3 @@ extension ToolRun {
     try write(Array("\(newer),\n \"checksum\": \"\(checksum)\"\n}\n".utf8), to: path)
   }
 }
-
-extension Pipe {
-  /// Waits until half of what a pipe holds on Linux waits to be read.
-  func waitUntilHalfFull() {
-    var waiting: Int32 = 0
-    while waiting < 32_768 {
-      // Safety: FIONREAD fills one C int.
-      guard unsafe ioctl(reader, UInt(FIONREAD), &waiting) == 0 else { return }
-      sched_yield()
-    }
-  }
-
-  /// Waits until the next write waits for a reader.
-  func waitUntilFull() {
-    var end = pollfd(fd: writer, events: Int16(POLLOUT), revents: 0)
-    // Safety: poll reads and writes the one pollfd that is passed.
-    while unsafe poll(&end, 1, 0) == 1 { sched_yield() }
-  }
-}

@@ -2,7 +2,7 @@ import CLibrary
 import Testing
 import ToolTesting
 
-@Suite struct ResumeTests {
+@Suite(.timeLimit(.minutes(5))) struct ResumeTests {
   /// Interrupts a check in the middle: nobody reads its findings, so it has to wait.
   private func interrupt(_ tool: ToolRun, _ words: [String], _ signal: Int32) throws -> (
     Int32, [String]
@@ -13,7 +13,7 @@ import ToolTesting
     let running = try tool.start(
       program: tool.checkWords(words), input: 0, output: pipe.writer)
     close(pipe.writer)
-    pipe.waitUntilHalfFull()
+    try running.child.wait { try pipe.waitingBytes >= 32_768 }
     running.child.send(signal)
     let text = String(decoding: try readAll(pipe.reader), as: UTF8.self)
     let result = try running.finish()
@@ -103,7 +103,7 @@ import ToolTesting
     }
     let words = ["--json", tool.store].map { Array($0.utf8) }
     let running = try tool.start(program: tool.checkWords(words), input: 0, output: pipe.writer)
-    pipe.waitUntilFull()
+    try running.child.wait { pipe.isFull }
     // Nobody reads on. Two signals of one number could become one.
     running.child.send(SIGINT)
     running.child.send(SIGTERM)

@@ -7,19 +7,17 @@ import ToolTesting
 
 @testable import cachemigrate
 
-@Suite struct ResumeTests {
+@Suite(.timeLimit(.minutes(5))) struct ResumeTests {
   private static let rows = 2_500
 
   /// Starts a migration, and ends it by a signal when it has saved its state.
   private func interrupt(
     _ tool: ToolRun, _ words: [String], _ signal: Int32
   ) throws -> ToolResult {
-    let null = try openFile("/dev/null", O_RDONLY)
-    defer { close(null) }
-    let running = try tool.start(program: tool.migrateWords(words), input: null)
-    while (try? names(in: "\(tool.stateHome)/offlinecache").contains { !$0.hasSuffix(".new") })
-      != true
-    { waitForNextLook() }
+    let running = try tool.start(program: tool.migrateWords(words))
+    try running.child.wait {
+      (try? names(in: "\(tool.stateHome)/offlinecache").contains { !$0.hasSuffix(".new") }) == true
+    }
     running.child.send(signal)
     return try running.finish()
   }

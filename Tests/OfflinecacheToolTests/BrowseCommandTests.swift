@@ -113,10 +113,8 @@ import ToolTesting
       """
     let (path, run) = (try browser(script), ToolRun())
     let output = Foundation.Pipe()
-    let input = try openFile("/dev/null", O_RDONLY)
-    defer { close(input) }
     let running = try run.start(
-      program: words(["browse", "--store", run.store, "--browser", path]), input: input,
+      program: words(["browse", "--store", run.store, "--browser", path]),
       output: output.fileHandleForWriting.fileDescriptor)
     try output.fileHandleForWriting.close()
     let read = output.fileHandleForReading
@@ -141,12 +139,10 @@ import ToolTesting
     _ = try browser(
       "echo started; while [ -d \"${2#sql:}\" ]; do sleep 0.05; done", name: "certutil")
     let output = Foundation.Pipe()
-    let input = try openFile("/dev/null", O_RDONLY)
-    defer { close(input) }
     let running = try run.start(
       program: words(
         ["browse", "--store", run.store, "--browser", path], path: "\(folder.path):/usr/bin:/bin"),
-      input: input, output: output.fileHandleForWriting.fileDescriptor)
+      output: output.fileHandleForWriting.fileDescriptor)
     try output.fileHandleForWriting.close()
     let begin = output.fileHandleForReading.availableData
     #expect(String(decoding: begin, as: UTF8.self) == "started\n")

@@ -2,7 +2,7 @@ import CLibrary
 import Testing
 import ToolTesting
 
-@Suite struct FailuresTests {
+@Suite(.timeLimit(.minutes(5))) struct FailuresTests {
   @Test(
     arguments: [
       [], ["gett", "k"], ["get"], ["get", ""], ["get", "a", "b"], ["put", "k"], ["rm"],
@@ -148,7 +148,7 @@ import ToolTesting
     let running = try tool.start(["put", "k", "-"].map { Array($0.utf8) }, input: pipe.reader)
     try writeAll([2, 2, 2], to: pipe.writer)
     // Once it has read, it watches for signals.
-    pipe.waitUntilEmpty()
+    try running.child.wait { try pipe.waitingBytes == 0 }
     running.child.send(signal)
     let result = try running.finish()
     #expect(result.status == status)

@@ -40,10 +40,7 @@ struct KilledDownloadTests {
 
   private func start(_ tool: ToolRun, _ url: String, _ more: String...) throws -> RunningTool {
     let words = ["download", "-q", url, "-o", tool.path("f")] + more
-    // Safety: the path is passed as a zero-terminated copy that lives during the call.
-    let nothing = unsafe open("/dev/null", O_RDONLY)
-    defer { close(nothing) }
-    return try tool.start(words.map { Array($0.utf8) }, input: nothing)
+    return try tool.start(words.map { Array($0.utf8) })
   }
 
   /// What ends with a suffix in the folder of the downloads.
@@ -51,11 +48,12 @@ struct KilledDownloadTests {
     try names(in: tool.path("f")).first { $0.hasSuffix(suffix) }
   }
 
-  /// Makes the folder of the downloads.
-  private func folder(_ tool: ToolRun) throws -> FolderWatch {
+  /// Makes a tool with a folder for the downloads.
+  private func toolWithFolder() throws -> ToolRun {
+    let tool = ToolRun()
     try FileManager.default.createDirectory(
       atPath: tool.path("f"), withIntermediateDirectories: true)
-    return try FolderWatch(tool.path("f"))
+    return tool
   }
 
   /// How much of the file is there, in whole blocks.
@@ -67,15 +65,13 @@ struct KilledDownloadTests {
 
   @Test func `killed again and again it finishes, with the right bytes`() async throws {
     let (nginx, body) = try await server("limit_rate 12m;")
-    let tool = ToolRun()
+    let tool = try toolWithFolder()
     let url = nginx.address("/big", scheme: "http")
-    let watch = try folder(tool)
-    let log = try FolderWatch(nginx.folder.path)
     for bytes in [1, 500_000, 1_000_000, 100_000, 700_000] {
       let before = try partLength(tool)
       let running = try start(tool, url)
       // Something new has to be there, however slow the machine is.
-      try watch.wait { try partLength(tool) >= before + bytes }
+      try running.child.wait { try partLength(tool) >= before + bytes }
       running.child.send(SIGKILL)
       _ = try running.child.wait()
     }
@@ -84,7 +80,7 @@ struct KilledDownloadTests {
     #expect(try tool.read(tool.path("f/big")) == body)
     #expect(try FileManager.default.contentsOfDirectory(atPath: tool.path("f")).count == 2)
     // The last line of the log may come a moment after the answer.
-    try log.wait { try sent(nginx).bytes >= Self.length }
+    try await eventually { try sent(nginx).bytes >= Self.length }
     let all = try sent(nginx)
     #expect(all.statuses.contains("206"))
     // What a kill may cost: a block, and what is in the sockets' buffers.
@@ -93,11 +89,10 @@ struct KilledDownloadTests {
 
   @Test func `a file that changed on the server meanwhile comes whole`() async throws {
     let (nginx, _) = try await server("limit_rate 2m;")
-    let tool = ToolRun()
+    let tool = try toolWithFolder()
     let url = nginx.address("/big", scheme: "http")
-    let watch = try folder(tool)
     let running = try start(tool, url)
-    try watch.wait { try hidden(tool, ".part.json") != nil }
+    try running.child.wait { try hidden(tool, ".part.json") != nil }
     running.child.send(SIGINT)
     #expect(try running.child.wait() == 130)
     let file = nginx.folder.appendingPathComponent("site/big")
@@ -112,11 +107,10 @@ struct KilledDownloadTests {
     let (nginx, body) = try await server("limit_rate 24m;")
     let tool = ToolRun()
     let url = nginx.address("/big", scheme: "http")
-    let log = try FolderWatch(nginx.folder.path)
     let all = try (0..<3).map { _ in try start(tool, url, "--expires", "1000") }
     for running in all { #expect(try running.child.wait() == 0) }
     #expect(try tool.read(tool.path("f/big")) == body)
-    try log.wait { try !sent(nginx).statuses.isEmpty }
+    try await eventually { try !sent(nginx).statuses.isEmpty }
     #expect(try sent(nginx).bytes == Self.length)
   }
 }

@@ -44,11 +44,11 @@ import ToolTesting
     let log = logs.path("log")
     let serving = try Serving("--origin", origin.base, "--log", log, "--log-format", "json")
     #expect(try serving.fetch("/a").text == "hello")
-    while try logs.read(log).isEmpty { sched_yield() }
+    try serving.running.child.wait { try !logs.read(log).isEmpty }
     let renamed = unsafe rename(log, logs.path("old"))
     #expect(renamed == 0)
     serving.running.child.send(SIGHUP)
-    while !exists(log) { sched_yield() }
+    try serving.running.child.wait { exists(log) }
     #expect(try serving.fetch("/a").text == "hello")
     serving.running.child.send(SIGINT)
     #expect(try serving.running.finish().status == 0)
@@ -121,11 +121,9 @@ import ToolTesting
     defer { origin.stop() }
     origin.set("/a", OriginAnswer([65], claimedLength: 10, hangs: true))
     let serving = try Serving("--origin", origin.base, "--grace", "1h")
-    let input = try openFile("/dev/null", O_RDONLY)
-    defer { close(input) }
     let fetch = try serving.client.start(
-      ["fetch", serving.base + "/a"].map { Array($0.utf8) }, input: input)
-    while origin.requests.isEmpty { sched_yield() }
+      ["fetch", serving.base + "/a"].map { Array($0.utf8) })
+    try fetch.child.wait { !origin.requests.isEmpty }
     serving.running.child.send(SIGTERM)
     serving.running.child.send(SIGINT)
     let status = try serving.running.finish().status

@@ -64,7 +64,7 @@ import ToolTesting
     #expect(try fetch("ca") == "")
     try install("good")
     serving.running.child.send(SIGHUP)
-    while try fetch("ca") != "hello" { sched_yield() }
+    try serving.running.child.wait { try fetch("ca") == "hello" }
     // A key that cannot be used leaves the present one in use.
     _ = unsafe unlink(key)
     serving.running.child.send(SIGHUP)

@@ -17,33 +17,28 @@ struct Serving {
   ) throws {
     server = run ?? ToolRun()
     client = ToolRun()
-    let input = try openFile("/dev/null", O_RDONLY)
-    defer { close(input) }
     let words = ["serve", "--listen", listen] + arguments
     if let state {
       let program = ["/usr/bin/env", "XDG_STATE_HOME=\(state)", try ToolRun.executable()]
       running = try server.start(
-        program: (program + ["--store", server.store] + words).map { Array($0.utf8) }, input: input)
+        program: (program + ["--store", server.store] + words).map { Array($0.utf8) })
     } else {
-      running = try server.start(words.map { Array($0.utf8) }, input: input)
+      running = try server.start(words.map { Array($0.utf8) })
     }
-    base = try Self.base(in: server)
+    var base: String?
+    try running.child.wait { [running] in
+      base = Self.base(in: try running.errors)
+      return base != nil
+    }
+    self.base = try #require(base)
   }
 
-  /// Waits until the server says where it listens.
-  private static func base(in run: ToolRun) throws -> String {
-    while true {
-      for name in try names(in: run.folder) where name.hasPrefix("stderr-") {
-        let text = String(decoding: try run.read(run.path(name)), as: UTF8.self)
-        if let start = text.firstRange(of: "http://") ?? text.firstRange(of: "https://"),
-          let end = text[start.lowerBound...].firstRange(of: "/\n")
-        {
-          return String(text[start.lowerBound..<end.lowerBound])
-        }
-        try #require(text.isEmpty, "the server did not start")
-      }
-      sched_yield()
-    }
+  /// Finds where the server says that it listens.
+  private static func base(in text: String) -> String? {
+    guard let start = text.firstRange(of: "http://") ?? text.firstRange(of: "https://"),
+      let end = text[start.lowerBound...].firstRange(of: "/\n")
+    else { return nil }
+    return String(text[start.lowerBound..<end.lowerBound])
   }
 
   func fetch(_ path: String) throws -> ToolResult {

@@ -1,12 +1,14 @@
-package import CLibrary
+import CLibrary
+import Synchronization
 import Testing
 
-/// A child process, started with posix_spawn(3).
+/// A child process, started with posix_spawn(3), and killed with its last reference.
 ///
 /// Foundation's Process cannot pass arguments that are not UTF-8.
-package struct Child: Sendable {
-  /// The process id.
-  package let process: pid_t
+package final class Child: Sendable {
+  private let process: pid_t
+  /// The exit status, or 1000 and the signal that ended it; nil until the child was waited for.
+  private let status = Mutex<Int32?>(nil)
 
   /// Starts a program; the descriptors become its 0, 1, 2, it gets no other ones above, and signals
   /// have their defaults.
@@ -59,19 +61,55 @@ package struct Child: Sendable {
     process = started
   }
 
-  /// Sends a signal.
-  package func send(_ signal: Int32) { kill(process, signal) }
+  deinit {
+    send(SIGKILL)
+    _ = try? wait()
+  }
+
+  /// Sends a signal; does nothing once the child was waited for, when its number may be another's.
+  package func send(_ signal: Int32) {
+    status.withLock { if $0 == nil { kill(process, signal) } }
+  }
 
   /// Waits for the end; returns the exit status, or 1000 and the signal that ended it.
   package func wait() throws -> Int32 {
-    var status: Int32 = 0
-    // Safety: waitpid fills the local.
-    while unsafe waitpid(process, &status, 0) < 0 {
-      try #require(errno == EINTR)
+    while true {
+      if let status = ended() { return status }
+      var facts = unsafe siginfo_t()
+      // Safety: waitid fills the local. The child remains to be waited for, under the lock.
+      let result = unsafe waitid(P_PID, id_t(process), &facts, WEXITED | WNOWAIT)
+      try #require(result == 0 || errno == EINTR || errno == ECHILD)
     }
-    let signal = status & 0x7F
-    return signal == 0 ? (status >> 8) & 0xFF : 1000 + signal
   }
+
+  /// Waits until it has come to something; fails if it ends before, or when the test's time is up.
+  package func wait(until condition: () throws -> Bool) throws {
+    while true {
+      let status = ended()
+      if try condition() { return }
+      if let status { throw ChildEnded(status: status) }
+      try Task.checkCancellation()
+      waitForNextLook()
+    }
+  }
+
+  /// Returns how the child ended; nil if it still runs.
+  private func ended() -> Int32? {
+    status.withLock { known in
+      var status: Int32 = 0
+      // Safety: waitpid fills the local.
+      if known == nil, unsafe waitpid(process, &status, WNOHANG) == process {
+        let signal = status & 0x7F
+        known = signal == 0 ? (status >> 8) & 0xFF : 1000 + signal
+      }
+      return known
+    }
+  }
+}
+
+/// Tells that a child has ended before it came to what was waited for.
+package struct ChildEnded: Error {
+  package let status: Int32
 }
 
 /// Copies bytes into a C string that the caller frees.

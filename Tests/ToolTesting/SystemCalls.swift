@@ -16,14 +16,22 @@ package struct Pipe {
     (reader, writer) = (ends[0], ends[1])
   }
 
-  /// Waits until the other side has taken everything that was written.
-  package func waitUntilEmpty() {
-    var waiting: Int32 = 1
-    while waiting > 0 {
+  /// How many bytes were written and not read.
+  package var waitingBytes: Int32 {
+    get throws {
+      var count: Int32 = 0
       // Safety: FIONREAD fills one C int.
-      guard unsafe ioctl(reader, UInt(FIONREAD), &waiting) == 0 else { return }
-      if waiting > 0 { waitForNextLook() }
+      let result = unsafe ioctl(reader, UInt(FIONREAD), &count)
+      try #require(result == 0)
+      return count
     }
+  }
+
+  /// Whether the next write waits for a reader.
+  package var isFull: Bool {
+    var end = pollfd(fd: writer, events: Int16(POLLOUT), revents: 0)
+    // Safety: poll reads and writes the one pollfd that is passed.
+    return unsafe poll(&end, 1, 0) == 0
   }
 }
 

@@ -49,10 +49,11 @@ package final class ToolRun: Sendable {
     return try start(program: words, input: source).finish()
   }
 
-  /// Starts `offlinecache` with open descriptors as standard input and output.
-  package func start(_ arguments: [[UInt8]], input: Int32, output: Int32? = nil) throws
-    -> RunningTool
-  {
+  /// Starts `offlinecache` with open descriptors as standard input and output; without an input it
+  /// reads nothing.
+  package func start(
+    _ arguments: [[UInt8]], input: Int32? = nil, output: Int32? = nil
+  ) throws -> RunningTool {
     try start(program: words(arguments), input: input, output: output)
   }
 
@@ -62,8 +63,10 @@ package final class ToolRun: Sendable {
 
   /// Starts any program with open descriptors as standard input and output.
   package func start(
-    program words: [[UInt8]], input: Int32, output: Int32? = nil
+    program words: [[UInt8]], input: Int32? = nil, output: Int32? = nil
   ) throws -> RunningTool {
+    let source = try input ?? openFile("/dev/null", O_RDONLY)
+    defer { if input == nil { close(source) } }
     let number = UInt64.random(in: 0 ... .max)
     let errorPath = path("stderr-\(number)")
     let outputPath = path("stdout-\(number)")
@@ -73,7 +76,7 @@ package final class ToolRun: Sendable {
     defer { if output == nil { close(target) } }
     let child = try Child(
       String(decoding: words[0], as: UTF8.self), Array(words.dropFirst()),
-      descriptors: [input, target, errors])
+      descriptors: [source, target, errors])
     return RunningTool(
       child: child, run: self, outputPath: output == nil ? outputPath : nil, errorPath: errorPath)
   }
@@ -109,7 +112,7 @@ package final class ToolRun: Sendable {
 /// Tells that a tool is not built beside the tests.
 package struct MissingTool: Error {}
 
-/// A run that has not ended yet.
+/// A run that has not ended yet; its last reference ends it.
 package struct RunningTool {
   /// The process.
   package let child: Child
@@ -117,11 +120,15 @@ package struct RunningTool {
   fileprivate let outputPath: String?
   fileprivate let errorPath: String
 
+  /// What it has written to standard error until now.
+  package var errors: String {
+    get throws { String(decoding: try run.read(errorPath), as: UTF8.self) }
+  }
+
   /// Waits for the end and collects what was written.
   package func finish() throws -> ToolResult {
     let status = try child.wait()
     return ToolResult(
-      status: status, output: try outputPath.map(run.read) ?? [],
-      errors: String(decoding: try run.read(errorPath), as: UTF8.self))
+      status: status, output: try outputPath.map(run.read) ?? [], errors: try errors)
   }
 }

@@ -61,7 +61,7 @@ enum ProbeProcess {
       said += piece
     }
     // Until it has opened its store nothing is said that could be waited for.
-    for _ in 0..<60_000 where !exists(path) { waitForNextLook() }
+    try child.wait { exists(path) }
     child.send(SIGKILL)
     said += try readAll(pipe.reader)
     let file = try openFile(output, O_WRONLY | O_CREAT | O_APPEND)
