@@ -1,22 +1,20 @@
 import CacheSystem
+import TestSupport
 
 /// Makes calls that a seed decides, and tells what each of them gave.
 struct RandomCalls {
   private let files: any FileSystem
   private let root: Int32
   private var open: [Int32] = []
-  private var state: UInt64
+  private var source: SplitMix64
 
   init(_ files: any FileSystem, root: String, seed: UInt64) {
     self.files = files
     self.root = (try? files.openOnce(userPath: root, [.read, .directory])) ?? -1
-    state = seed
+    source = SplitMix64(seed: seed)
   }
 
-  private mutating func random(_ count: Int) -> Int {
-    state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-    return Int(state >> 33) % count
-  }
+  private mutating func random(_ count: Int) -> Int { source.below(count) }
 
   /// A name, also one below a directory and names that no program should use.
   private mutating func name() -> PathName {

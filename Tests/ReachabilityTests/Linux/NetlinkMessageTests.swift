@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import Reachability
@@ -63,21 +64,12 @@ import Testing
 
   @Test(arguments: 0..<64)
   func `random bytes and wrong lengths are read without harm`(seed: UInt64) {
-    var random = Seeded(state: seed)
+    var random = SplitMix64(seed: seed)
     var bytes = message(type: 16, sequence: 2, link(flags: 1, "eth0"))
     bytes += message(type: 24, sequence: 1, route(type: 1, link: 4))
     for _ in 0..<200 {
       bytes[Int.random(in: 0..<bytes.count, using: &random)] = .random(in: 0...255, using: &random)
       _ = read(bytes)
     }
-  }
-}
-
-private struct Seeded: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-    return state ^ (state >> 29)
   }
 }
