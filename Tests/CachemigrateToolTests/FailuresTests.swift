@@ -100,7 +100,7 @@ import ToolTesting
     try expectFailure(tool, [source, tool.path("other")], "it may not be read")
   }
 
-  @Test func `a report is written to no file of another user, and to none with two names`() throws {
+  @Test func `a report is written to no file with two names`() throws {
     let tool = ToolRun()
     let source = try tool.makeSource("m", rows: 1...2)
     let (report, other) = (tool.path("report"), tool.path("other"))
@@ -109,8 +109,15 @@ import ToolTesting
     unsafe #expect(link(report, other) == 0)
     try expectFailure(tool, ["--report", report, source, tool.store], "it has another name, too")
     #expect(try tool.read(other) == [1, 2, 3])
-    unsafe unlink(other)
-    guard geteuid() == 0 else { return }
+  }
+
+  @Test(.enabled(if: geteuid() == 0, "files of another user are needed"))
+  func `a report is written to no file of another user`() throws {
+    let tool = ToolRun()
+    let source = try tool.makeSource("m", rows: 1...2)
+    let report = tool.path("report")
+    try tool.write([1, 2, 3], to: report)
+    // Safety: the path is passed as a zero-terminated copy that lives during the call.
     unsafe #expect(lchown(report, 65_534, 65_534) == 0)
     try expectFailure(
       tool, ["--report", report, source, tool.store], "it belongs to another user")

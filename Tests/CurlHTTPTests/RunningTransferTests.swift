@@ -4,6 +4,7 @@ import HTTPSemantics
 import HTTPTransports
 import LoopbackOrigin
 import Synchronization
+import TestSupport
 import Testing
 import TransportTesting
 
@@ -17,12 +18,12 @@ struct RunningTransferTests {
       while left > 0, !connection.isOver {
         // The time that the transport measures has to pass: the upload takes longer than it may be
         // silent, and nothing but time tells both from each other.
-        usleep(50_000)
+        usleep(150_000)
         left -= connection.read(min(left, 64 * 1024)).count
       }
       connection.answer("taken")
     }
-    let options = TransportOptions(idleTimeout: .seconds(1))
+    let options = TransportOptions(idleTimeout: .seconds(3))
     let bytes = [UInt8](repeating: 1, count: 4 << 20)
     let (_, answer) = try await origin.send(.bytes(bytes), options: options)
     #expect(answer == Array("taken".utf8))
@@ -80,7 +81,7 @@ struct RunningTransferTests {
     hasHead.continuation.finish()
     #expect(try await response.body.next() == nil)
     // The connection is kept: its script has ended when another request on it is answered.
-    while received.withLock({ $0 }) == nil { await Task.yield() }
+    await eventually { received.withLock { $0 } != nil }
     #expect(received.withLock { $0 } == [0, 1, 2])
   }
 

@@ -21,7 +21,10 @@ struct UploadFileTests {
     let file = folder.appendingPathComponent("f")
     try Data(repeating: 1, count: 1_000_000).write(to: file)
     let body = try UploadBody(file: file.path)
-    guard case .stream(_, let source) = body.requestBody() else { return }
+    guard case .stream(_, let source) = body.requestBody() else {
+      Issue.record("the body is no stream")
+      return
+    }
     // Before it is opened for sending, only another file or length can be seen.
     if change == .isReplaced || change == .goesAway {
       try FileManager.default.removeItem(at: file)

@@ -1,4 +1,3 @@
-import CacheClient
 import CurlHTTP
 import Dispatch
 import Foundation
@@ -6,8 +5,10 @@ import HTTPSemantics
 import HTTPTransports
 import LoopbackOrigin
 import Synchronization
+import TestSupport
 import Testing
 
+@testable import CacheClient
 @testable import OfflineCacheKit
 
 #if canImport(FoundationNetworking)
@@ -135,12 +136,15 @@ import Testing
       mayAnswer.wait()
       return fresh(request.target)
     }
-    let request = sandbox.request("/a")
-    async let prefetched = sandbox.cache.prefetch([request])
+    let (cache, request) = (sandbox.cache, sandbox.request("/a"))
+    async let prefetched = cache.prefetch([request])
     for await _ in arrived.stream { break }
-    async let asked = sandbox.cache.data(for: request, priority: 5)
-    // Released for both, should the second one be sent as well.
-    mayAnswer.signal()
+    async let asked = cache.data(for: request, priority: 5)
+    await eventually {
+      cache.client.flights.flights.withLock { flights in
+        flights.values.joined().contains { $0.value.state.withLock { $0.askers } == 2 }
+      }
+    }
     mayAnswer.signal()
     #expect(try await asked.0 == Data("/a".utf8))
     #expect(await prefetched.map(summary) == ["stored 200 network"])

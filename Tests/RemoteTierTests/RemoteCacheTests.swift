@@ -36,6 +36,7 @@ struct RemoteCacheTests {
   func names() async throws {
     let server = MemoryServer()
     await (try Machine(server)).offer(key, Array("x".utf8))
+    #expect(!server.objects.isEmpty)
     for (path, object) in server.objects {
       #expect(path.hasPrefix("cache.test/team/ac/") || path.hasPrefix("cache.test/team/cas/"))
       #expect(!String(decoding: object.bytes, as: UTF8.self).contains("a.test"))

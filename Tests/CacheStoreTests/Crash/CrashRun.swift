@@ -82,6 +82,18 @@ final class CrashRun: Sendable {
     try settle()
   }
 
+  /// Stores something when the fault is over. After failed syncs an attempt may fail that begins another
+  /// segment, and one that has the upkeep write files anew. The third one has to succeed.
+  func putAfterFault() throws {
+    let store = try store()
+    for _ in 0..<2 {
+      _ = try? store.put(
+        CrashValue.body("after 1"), for: "after", metadata: EntryMetadata(status: 1))
+      try settle()
+    }
+    try put("after", 1)
+  }
+
   /// Stores under several keys at once, each in a thread of its own; they share syncs.
   ///
   /// - Parameter meanwhile: called until they have ended.

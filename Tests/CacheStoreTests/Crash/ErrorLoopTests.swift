@@ -65,13 +65,14 @@ import Testing
     #expect(failures == [])
   }
 
-  /// The fault is over: first the store that has seen it is asked, then another one.
+  /// The fault is over: first the store that has seen it is asked and stores, then another one.
   private static func check(
     _ loop: inout CrashLoop, _ struck: CrashLoop.Struck, _ place: String
   ) {
     struck.run.process.setFault(nil)
     struck.run.check(isPromised: true)
     try? struck.run.settle()
+    try? struck.run.putAfterFault()
     struck.run.check(isPromised: true)
     struck.run.close()
     loop.note(loop.complaints(of: struck), place)

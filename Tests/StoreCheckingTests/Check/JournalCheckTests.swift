@@ -114,7 +114,10 @@ import Testing
   /// The records of the first segment with other sequence numbers.
   private func renumber(_ sandbox: CheckSandbox, _ numbers: [UInt64]) throws {
     var bytes = try sandbox.bytes(Self.first)
-    guard case .header(let header) = SegmentHeader.read(bytes) else { return }
+    guard case .header(let header) = SegmentHeader.read(bytes) else {
+      Issue.record("there is no header")
+      return
+    }
     for (range, number) in zip(try sandbox.records(Self.first), numbers) {
       var record = Array(bytes[range])
       RecordFrame.place(
@@ -194,7 +197,10 @@ import Testing
   @Test func `a record whose key is another than its hash is damaged`() throws {
     let sandbox = try three()
     var bytes = try sandbox.bytes(Self.first)
-    guard case .header(let header) = SegmentHeader.read(bytes) else { return }
+    guard case .header(let header) = SegmentHeader.read(bytes) else {
+      Issue.record("there is no header")
+      return
+    }
     let range = try sandbox.records(Self.first)[0]
     var record = Array(bytes[range])
     record[32 + 104] ^= 1
