@@ -64,6 +64,18 @@ import Testing
     #expect(sandbox.metadataFiles.count == 1)
   }
 
+  @Test func `by default entries are settled within 5 seconds`() throws {
+    let clock = SteppingClock()
+    let store = try Store(at: sandbox.root, options: Options(clock: clock))
+    try store.put([1], for: "a")
+    let (due, failure) = store.settler.settleStep()
+    #expect(due == 5_000_000_000 && failure == nil)
+    #expect(store.statistics.unsettledEntries == 1)
+    clock.move(seconds: 5)
+    #expect(store.settler.settleStep().after == nil)
+    #expect(store.statistics.unsettledEntries == 0)
+  }
+
   @Test func `an entry that is replaced before it is settled never has files`() throws {
     let store = try open()
     for number in 0..<10 { try store.put(body(number), for: "a") }

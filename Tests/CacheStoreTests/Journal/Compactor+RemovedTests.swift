@@ -71,4 +71,22 @@ import Testing
     store.close()
     #expect(try sandbox.open().statistics.journalDamages == 0)
   }
+
+  @Test(arguments: [((16 << 20) - 1, true), (16 << 20, false)] as [(Int64, Bool)])
+  func `a journal with 16 MiB of live records is not written anew for that`(
+    live: Int64, isDue: Bool
+  ) throws {
+    let clock = SteppingClock()
+    let sandbox = StoreSandbox()
+    let first = try sandbox.open(Options(clock: clock))
+    try first.put([1], for: "a")
+    try first.remove("a")
+    first.close()
+    clock.move(seconds: 25 * 3_600)
+    let store = try sandbox.open(Options(clock: clock))
+    store.waitUntilIdle()
+    store.catalog.state.withLock { $0.journal.segments[0]?.liveBytes += live }
+    #expect(store.compactor.isPurgeDue == isDue)
+    store.catalog.state.withLock { $0.journal.segments[0]?.liveBytes -= live }
+  }
 }

@@ -9,6 +9,25 @@ import Testing
 
 @Suite struct EvictorTests {
   let sandbox = StoreSandbox()
+
+  @Test func `bodies that are being written and damaged files do not count`() throws {
+    let store = try sandbox.open()
+    try store.put(TestBody.make(50_000, seed: 1), for: "a")
+    let before = store.statistics.chargedBytes
+    let writer = try store.makeWriter(for: "b")
+    try writer.write(TestBody.make(500_000, seed: 2))
+    #expect(store.statistics.chargedBytes == before)
+    let own = Set(sandbox.bodies)
+    try store.put(TestBody.make(50_000, seed: 3), for: "damaged")
+    let body = try #require(sandbox.bodies.first { !own.contains($0) })
+    sandbox.flip(body, at: 100)
+    #expect(store.lookUp("damaged").entry == nil)
+    store.waitUntilIdle()
+    #expect(sandbox.quarantined.count == 1)
+    #expect(store.statistics.chargedBytes == before)
+    try store.setLimits(Limits(bytes: before))
+    #expect(store.lookUp("a").entry != nil && store.statistics.evictions == 0)
+  }
   private let files = FaultyFiles()
 
   private func body(_ count: Int, _ number: Int) -> [UInt8] {

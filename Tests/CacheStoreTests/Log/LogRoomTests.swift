@@ -1,4 +1,5 @@
 import CacheFormat
+import SimulatedFiles
 import TestSupport
 import Testing
 
@@ -17,6 +18,18 @@ import Testing
 
   private func isInStaging(_ suffix: String) -> Bool {
     sandbox.tree("staging").keys.contains { $0.hasSuffix(suffix) }
+  }
+
+  @Test(arguments: [((64 << 20) - 1, 0), (64 << 20, 1)] as [(UInt64, Int)])
+  func `a body is in files at once where less than 64 MiB are free`(
+    free: UInt64, unsettled: Int
+  ) throws {
+    let files = FaultyFiles()
+    files.faults.availableBytes = free
+    let store = try sandbox.open(Options(fileSystem: files), settling: .within(seconds: 3_600))
+    try store.put(TestBody.make(2_000, seed: 1), for: "a")
+    #expect(store.statistics.unsettledEntries == unsettled)
+    #expect(sandbox.bodies.count == 1 - unsettled)
   }
 
   @Test func `storing the body of an entry in the log again evicts nothing`() throws {
