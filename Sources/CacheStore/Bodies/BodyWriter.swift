@@ -72,12 +72,13 @@ public final class BodyWriter: Sendable {
     let (count, free) = (UInt64(bytes.count), store.limits.freeBytes)
     do throws(StoreError) {
       if free > 0 {
-        try store.evictor.keepFree(free, adding: count, forSpare: metadata.isSpare)
+        try state.withLock { state throws(StoreError) in try check(state, adding: count) }
+        try store.evictor.keepFree(
+          free, adding: count, olderThan: past?.accessed.nanoseconds, forSpare: metadata.isSpare)
       }
       try store.evictor.withRoom(for: count) { () throws(StoreError) in
         try state.withLock { state throws(StoreError) in
-          guard state.session != nil else { throw .closed(path) }
-          try store.checkLength(state.hasher.count + count, isSpare: metadata.isSpare)
+          try check(state, adding: count)
           try system(path) { () throws(SystemError) in
             unsafe try store.fileSystem.write(
               written.file, from: bytes, at: Int64(state.hasher.count))
@@ -89,6 +90,11 @@ public final class BodyWriter: Sendable {
       discard()
       throw error
     }
+  }
+
+  private func check(_ state: borrowing State, adding count: UInt64) throws(StoreError) {
+    guard state.session != nil else { throw .closed(path) }
+    try store.checkLength(state.hasher.count + count, isSpare: metadata.isSpare)
   }
 
   /// Appends bytes to the body.

@@ -246,9 +246,10 @@ extension Evictor {
   ///
   /// - Parameter kept: the bytes that have to stay free.
   func checkSpace(for length: UInt64, leaving kept: UInt64 = 0) throws(StoreError) {
-    guard let (all, removable) = try? space(evicting: evictsOnFullDisk) else { return }
-    let free = all - min(all, kept)
-    if length > free, length - free > removable {
+    // For the free bytes that the limits demand, entries go in any case.
+    guard let (free, removable) = try? space(evicting: evictsOnFullDisk || kept > 0) else { return }
+    let (wanted, isTooLarge) = length.addingReportingOverflow(kept)
+    if isTooLarge || wanted - min(wanted, free) > removable {
       throw StoreError(
         .noSpace, path: path,
         cause: "the body has \(length) bytes, \(free) are free on the volume, and the store could "

@@ -129,6 +129,24 @@ import Testing
     store.close()
   }
 
+  /// As `cachemigrate` opens its destination.
+  @Test func `a store that keeps its entries on a full disk evicts for the free space`() throws {
+    let store = try Store(
+      at: "/store",
+      options: Options(
+        limits: Limits(freeBytes: 1 << 20), settling: .atOnce, evictsOnFullDisk: false,
+        fileSystem: SimulatedProcess(on: volume)))
+    try fill(store, 400)
+    #expect(store.statistics.evictions > 0)
+    try store.checkBodyLength(500_000)
+    let writer = try store.makeWriter(for: "long")
+    try writer.write(TestBody.make(500_000, seed: 1))
+    try writer.commit()
+    #expect(throws: StoreError.self) { try store.checkBodyLength(7 << 19) }
+    #expect(store.info(for: "long") != nil && store.statistics.entries > 50)
+    store.close()
+  }
+
   @Test func `entries with one body free it with the last of them`() throws {
     let store = try open(.atOnce, limits: Limits(freeBytes: 1 << 20))
     let shared = TestBody.make(100_000, seed: 99)
