@@ -18,10 +18,10 @@ extension Store {
   /// - Complexity: O(1), and the time to read the body. A miss costs one ioctl(2).
   public func lookUp(_ key: ByteString, variant: UInt64 = 0) -> Lookup {
     let hash = catalog.hash(key)
-    var hasAsked = false
+    var asked = 0
     var reason = MissReason.absent
     for _ in 0..<Self.maximumAttempts {
-      switch find(hash, variant, key, hasAsked: hasAsked) {
+      switch find(hash, variant, key, hasAsked: asked > 0) {
       case .memory(let entry): return hit(entry, key)
       case .disk(let located):
         do throws(ReadFailure) {
@@ -35,9 +35,9 @@ extension Store {
         // One search of the tree shows that an entry is absent. An entry in the index may change
         // meanwhile, so it is searched for again.
         reason = isKnown ? .damaged : .absent
-        guard isKnown || !hasAsked, (try? recovery.askTree(hash, variant)) != nil
+        guard asked < (isKnown ? 2 : 1), (try? recovery.askTree(hash, variant)) != nil
         else { return .miss(miss(reason, key)) }
-        hasAsked = true
+        asked += 1
       }
     }
     return .miss(miss(reason, key))

@@ -7,6 +7,15 @@ public struct SystemError: Error, Sendable, Hashable, CustomStringConvertible {
 
   package init(_ code: Int32) { self.code = code }
 
+  /// The error of open(2) for a socket.
+  private static var socket: Int32 {
+    #if canImport(Darwin)
+      EOPNOTSUPP
+    #else
+      ENXIO
+    #endif
+  }
+
   /// The message of strerror(3).
   public var description: String {
     // Safety: strerror returns a NUL-terminated text that is copied at once.
@@ -33,7 +42,16 @@ public struct SystemError: Error, Sendable, Hashable, CustomStringConvertible {
 
   /// Whether the path, or a directory on it, is a symbolic link or has the wrong kind, such as a socket.
   package var isWrongKind: Bool {
-    code == ELOOP || code == ENOTDIR || code == EISDIR || code == ENXIO
+    code == ELOOP || code == ENOTDIR || code == EISDIR || code == Self.socket
+  }
+
+  /// Whether the file system has found that it is damaged itself.
+  package var isCorruption: Bool {
+    #if canImport(Darwin)
+      code == EBADMSG
+    #else
+      code == EBADMSG || code == EUCLEAN
+    #endif
   }
 
   package var isPermission: Bool { code == EACCES || code == EPERM }

@@ -107,9 +107,10 @@ extension JournalReader {
       readOn(&state)
       state.journal.needsReload = false
       return state.journal.unread == nil
-    } catch  where error.code == .newerFormat || SystemError(error.errno).isRefusal {
-      throw error
     } catch {
+      // A bad sector may stay, and counts as damage. All else that may pass keeps the store closed.
+      let cause = SystemError(error.errno)
+      if error.code == .newerFormat || cause.isForNow && cause != .inputOutput { throw error }
       state.journal.segments.append(nil)
       state.journal.noteDamage()
       return error.code != .inputOutput
@@ -132,7 +133,7 @@ extension JournalReader {
         if state.journal.damagedPlace == damagedPlace { break }
         damagedPlace = state.journal.damagedPlace
       } catch {
-        if SystemError(error.errno).isRefusal || error.code == .newerFormat {
+        if SystemError(error.errno).isForNow || error.code == .newerFormat {
           return setUnreadable(&state, error)
         }
       }

@@ -17,6 +17,8 @@ final class JournalSync: Sendable {
     var gathering = SyncGathering()
     /// The number of threads for which the one that syncs waits; 0 if it does not.
     var wanted = 0
+    /// How often a part of the journal was found to be cut off.
+    var cuts = 0
 
     /// Returns whether a record is on disk; `nil` if it has to be synced, the error if it cannot be.
     func outcome(of place: Place) -> Result<Turn, SystemError>? {
@@ -50,7 +52,10 @@ final class JournalSync: Sendable {
 
   /// Forgets what is on disk of segments from a number on, because a part was cut off.
   func forget(from number: UInt32) {
-    state.change { state in state.synced = state.synced.filter { $0.key < number } }
+    state.change { state in
+      state.synced = state.synced.filter { $0.key < number }
+      state.cuts += 1
+    }
   }
 
   /// The number of threads that wait.
@@ -74,6 +79,7 @@ final class JournalSync: Sendable {
     let mine = try turn(at: Place(segment: number, end: place.end))
     if mine == .done { return }
     let start = monotonicNanoseconds()
+    let cuts = state.wait { $0.cuts }
     var outcome: Result<Int64, SystemError> = .success(0)
     if mine == .syncFirst {
       let older = segments().filter { $0.number < number }
@@ -89,7 +95,7 @@ final class JournalSync: Sendable {
         waiting: state.waiting.count, nanoseconds: monotonicNanoseconds() - start)
       switch outcome {
       case .success(let end):
-        state.synced[number] = max(state.synced[number] ?? 0, end)
+        if state.cuts == cuts { state.synced[number] = max(state.synced[number] ?? 0, end) }
       case .failure(let error):
         state.failed[number] = error
       }

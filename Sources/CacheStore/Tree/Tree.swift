@@ -288,8 +288,9 @@ package final class Tree: Sendable {
 extension SystemError {
   /// Whether the file may be intact, but cannot be read now: no permission, too many open files, no
   /// memory, a device or a server that fails. That is every error, unless there is no file, or one of
-  /// another kind or length.
+  /// another kind or length, or the file system is damaged.
   var isForNow: Bool {
     code != 0 && self != .notFound && self != .wrongLength && self != .tooLarge && !isWrongKind
+      && !isCorruption
   }
 }
