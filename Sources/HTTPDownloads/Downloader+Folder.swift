@@ -109,8 +109,15 @@ extension Downloader {
     let base = folder.hasSuffix("/") ? folder : folder + "/"
     var found: [FoundDownload] = []
     for name in names {
-      guard let record = try DownloadPlace.record(name, in: directory, files),
-        let file = record.file.string,
+      let record: DownloadRecord?
+      do throws(SystemError) {
+        record = try DownloadPlace.record(name, in: directory, files)
+      } catch {
+        // One that cannot be read does not hide the others.
+        if error.isOutOfDescriptors { throw error }
+        continue
+      }
+      guard let record, let file = record.file.string,
         let place = try? DownloadPlace(base + file, files), place.targetName == record.file
       else { continue }
       // A record counts only for a file in the same folder, and under the name that belongs to it.

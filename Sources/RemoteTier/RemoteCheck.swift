@@ -66,10 +66,13 @@ package struct RemoteCheck {
 
   private mutating func run() async {
     await checkAll()
-    for name in written {
-      // A server that does not answer any more would be waited for each time.
-      guard (try? await server.remove(name)) != nil else { return }
-    }
+    // Also if the check was cancelled: nobody else knows the names.
+    await Task { [written, server] in
+      for name in written {
+        // A server that does not answer any more would be waited for each time.
+        guard (try? await server.remove(name)) != nil else { return }
+      }
+    }.value
   }
 
   private mutating func checkAll() async {
