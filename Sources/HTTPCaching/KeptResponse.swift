@@ -38,8 +38,12 @@ extension ResponseCache {
     let request = kept.request
     guard let selection = selection(varyOf: kept.head.fields, by: request) else { return nil }
     let selecting = Self.narrowed(selection, kept.head.fields)
+    // Its `Date` may be that of a 304, so the time of the bytes is not known.
     let response = StoredResponse(
-      kept.head, kept.times, selection: selecting, isPersonal: request.isPersonal, rules: rules)
+      status: kept.head.status,
+      fields: rules.fieldsToStore(kept.head.fields, receivedAt: kept.times.response.date),
+      requestTime: kept.times.request.date, responseTime: kept.times.response.date,
+      selection: selecting, isPersonal: request.isPersonal, rules: rules)
     var metadata = EntryFields.metadata(
       response, url: request.url, times: kept.times, expires: kept.expires ?? expiry(of: response))
     metadata.userInfo += kept.userInfo.filter { !$0.name.bytes.starts(with: "http-".utf8) }

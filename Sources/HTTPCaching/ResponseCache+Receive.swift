@@ -56,6 +56,7 @@ extension ResponseCache {
 
   func hasVariants(_ key: ByteString) -> Bool {
     store.outline(of: key).contains { $0.variant != 0 }
+      || memory.find(key).contains { $0.info.variant != 0 }
   }
 
   /// Returns the response to serve if the origin cannot be reached (RFC 9111, section 4.2.4).

@@ -8,7 +8,8 @@ public import HTTPSemantics
 /// connection. Many tasks may use it at the same time.
 public protocol HTTPTransport: Sendable {
   /// Whether servers know by the transport who asks, for example by cookies or a client certificate.
-  /// The rules of HTTP do not see that, so its responses are not shared between machines.
+  /// The rules of HTTP do not see that, so its responses are not shared between machines. A transport that
+  /// uses another one has to say what that one says.
   var isForOneUser: Bool { get }
 
   /// Sends a request, and waits for the head of the final response.
