@@ -14,7 +14,6 @@
 #ifdef __linux__
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
-#include <sys/eventfd.h>
 
 int cr_open(int listens) {
   int descriptor = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE);
@@ -103,26 +102,6 @@ int64_t cr_receive(int descriptor, void *buffer, size_t count) {
     if (message.msg_flags & MSG_TRUNC) return -EMSGSIZE;
     return received;
   }
-}
-
-int cr_open_wake(void) {
-  int descriptor = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  return descriptor < 0 ? -errno : descriptor;
-}
-
-void cr_wake(int descriptor) {
-  uint64_t one = 1;
-  while (write(descriptor, &one, sizeof one) < 0 && errno == EINTR) {
-  }
-}
-
-int cr_wait(int first, int second, int milliseconds) {
-  struct pollfd waiting[2] = {
-      {.fd = first, .events = POLLIN}, {.fd = second, .events = POLLIN}};
-  // An interrupted wait may end early: its callers look again anyway.
-  int ready = poll(waiting, 2, milliseconds);
-  if (ready < 0) return errno == EINTR ? 0 : -errno;
-  return (waiting[0].revents ? 1 : 0) | (waiting[1].revents ? 2 : 0);
 }
 
 int cr_ipv4(void) { return AF_INET; }

@@ -35,7 +35,7 @@ final class ClientAcceptor: Sendable {
   ///   - maximumWaiting: The most connections that have not done that yet. The oldest is closed
   ///     for another.
   init?(listener: Int32, patience: Duration, maximumWaiting: Int, _ receivers: Receivers) {
-    guard let poll = Poll() else { return nil }
+    guard let poll = try? Poll() else { return nil }
     self.listener = listener
     self.patience = patience
     self.maximumWaiting = max(1, maximumWaiting)
@@ -66,8 +66,8 @@ final class ClientAcceptor: Sendable {
       if let end = pauseEnd, end <= now { pauseEnd = nil }
       if pauseEnd == nil, !receivers.hasRoom(waiting.count) { pauseEnd = now + .milliseconds(50) }
       let watched =
-        [Watched(listener, reads: pauseEnd == nil, writes: false)]
-        + waiting.map { Watched($0.client.descriptor, reads: true, writes: false) }
+        [Poll.Watched(listener, reads: pauseEnd == nil)]
+        + waiting.map { Poll.Watched($0.client.descriptor, reads: true) }
       let end = waiting.first.map(\.deadline) ?? now + .seconds(3600)
       let isReady = poll.wait(for: watched, until: min(end, pauseEnd ?? end))
       if isReady.dropFirst().contains(true) || end <= .now {

@@ -1,6 +1,7 @@
 import CLibrary
 import CMicrohttpd
 import CMicrohttpdLibrary
+import CacheSystem
 import HTTPSemantics
 import HTTPTransports
 import Synchronization
@@ -56,7 +57,7 @@ struct ClientConnection: @unchecked Sendable {
     }
   }
 
-  var isReadable: Bool { SocketEnd.isReady(socket, for: POLLIN) }
+  var isReadable: Bool { Poll.isReady(socket, for: POLLIN) }
 
   /// The TLS session; `nil` without TLS.
   var session: UnsafeMutableRawPointer? { unsafe ocmhd_session(pointer) }

@@ -1,4 +1,5 @@
 import CLibrary
+import CacheSystem
 import HTTPSemantics
 import HTTPTransports
 
@@ -35,7 +36,7 @@ enum InterimAnswer {
   /// Writes to a socket, by way of its session if it has one, or leaves the bytes out.
   static func write(_ bytes: [UInt8], to socket: Int32, _ session: UnsafeMutableRawPointer?) {
     // A socket that poll(2) reports has more room than an interim answer needs.
-    guard SocketEnd.isReady(socket, for: POLLOUT) else { return }
+    guard Poll.isReady(socket, for: POLLOUT) else { return }
     // Safety: the session is valid as long as the request.
     let tls = unsafe session.map { unsafe EncryptedEnd(socket, $0) { _ in } }
     var sent = 0

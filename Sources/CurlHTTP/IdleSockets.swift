@@ -1,7 +1,7 @@
 import CCurl
 import CCurlLibrary
 import CLibrary
-import HTTPTransports
+import CacheSystem
 
 /// The sockets of kept HTTP/1 connections. They are checked before reuse, so that a connection with
 /// unexpected input is not used again. Called on the driver thread only.
@@ -37,7 +37,7 @@ final class IdleSockets {
       socketOf[endpoints] = nil
       return false
     }
-    return SocketEnd.isReady(socket, for: POLLIN)
+    return Poll.isReady(socket, for: POLLIN)
   }
 
   /// Makes libcurl close its sockets through this object, which must outlive the multi handle.

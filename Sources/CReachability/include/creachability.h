@@ -18,12 +18,6 @@ int cr_ask_link(int descriptor, uint32_t sequence, int32_t index);
 /// Receives one datagram of the kernel; 0 where it came from somebody else, -EMSGSIZE where it is longer
 /// than the buffer, which has its beginning then.
 int64_t cr_receive(int descriptor, void *buffer, size_t count);
-/// A descriptor that becomes readable by cr_wake: eventfd(2).
-int cr_open_wake(void);
-void cr_wake(int descriptor);
-/// Waits until one of two descriptors is readable (-1: there is no second one): 1 the first, 2 the
-/// second, 3 both, 0 the time is over. A negative time is none.
-int cr_wait(int first, int second, int milliseconds);
 int cr_ipv4(void);
 int cr_ipv6(void);
 

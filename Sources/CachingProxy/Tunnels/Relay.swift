@@ -1,3 +1,4 @@
+import CacheSystem
 import HTTPTransports
 
 /// The two connections of a tunnel, and the bytes between them. Used by one ``RelayLoop``.
@@ -52,10 +53,10 @@ final class Relay {
 
   /// The descriptors and events for poll(2); a negative descriptor for a side that is not waited
   /// for.
-  var watched: [Watched] {
+  var watched: [Poll.Watched] {
     [
-      Watched(client.descriptor, reads: up.wantsToRead, writes: down.wantsToWrite),
-      Watched(server.descriptor, reads: down.wantsToRead, writes: up.wantsToWrite),
+      Poll.Watched(client.descriptor, reads: up.wantsToRead, writes: down.wantsToWrite),
+      Poll.Watched(server.descriptor, reads: down.wantsToRead, writes: up.wantsToWrite),
     ]
   }
 
@@ -109,17 +110,5 @@ final class Relay {
     // A reset would drop what the system has not sent yet.
     client.close(isBroken: !down.isFinished)
     server.close(isBroken: !isServerDone)
-  }
-}
-
-/// A descriptor that poll(2) watches.
-struct Watched {
-  let descriptor: Int32
-  let events: Int16
-
-  init(_ descriptor: Int32, reads: Bool, writes: Bool) {
-    events = (reads ? Poll.readable : 0) | (writes ? Poll.writable : 0)
-    // Without events, poll(2) would still report the end of the connection, again and again.
-    self.descriptor = events == 0 ? -1 : descriptor
   }
 }

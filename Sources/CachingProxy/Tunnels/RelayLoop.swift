@@ -14,7 +14,7 @@ final class RelayLoop: Sendable {
 
   /// Starts the thread; returns `nil` if the system cannot.
   init?() {
-    guard let poll = Poll() else { return nil }
+    guard let poll = try? Poll() else { return nil }
     self.poll = poll
     let started: Void? = try? startThread { [self] in
       blockSignals()

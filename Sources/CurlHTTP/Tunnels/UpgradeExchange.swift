@@ -1,4 +1,5 @@
 import CLibrary
+import CacheSystem
 import HTTPSemantics
 import HTTPTransports
 
@@ -150,7 +151,7 @@ final class UpgradeExchange {
     let left = deadline - .now
     guard left > .zero else { throw error(.timeout, "the server has not answered in time") }
     let seconds = Int32(min(left.components.seconds + 1, 60))
-    SocketEnd.isReady(server.descriptor, for: events, milliseconds: seconds * 1000)
+    Poll.isReady(server.descriptor, for: events, milliseconds: seconds * 1000)
   }
 
   private func error(_ code: TransportError.Code, _ detail: String) -> TransportError {

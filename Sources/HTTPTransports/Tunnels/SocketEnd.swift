@@ -88,20 +88,6 @@ package final class SocketEnd: TunnelEnd {
     }
   }
 
-  /// Returns whether a descriptor is ready or lost (poll(2)).
-  ///
-  /// - Parameters:
-  ///   - events: `POLLIN` or `POLLOUT`.
-  ///   - milliseconds: The longest wait.
-  @discardableResult
-  package static func isReady(
-    _ descriptor: Int32, for events: Int32, milliseconds: Int32 = 0
-  ) -> Bool {
-    var item = pollfd(fd: descriptor, events: Int16(events), revents: 0)
-    // Safety: poll reads and writes the one item.
-    return unsafe poll(&item, 1, milliseconds) != 0
-  }
-
   #if canImport(Darwin)
     private static let flags = Int32(MSG_DONTWAIT)
   #else

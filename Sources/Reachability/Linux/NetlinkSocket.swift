@@ -1,5 +1,6 @@
 #if os(Linux)
   import CReachability
+  import CLibrary
   import CacheSystem
 
   /// A socket of rtnetlink(7) for requests to the kernel, or for its notifications. A notification
@@ -60,7 +61,9 @@
     private func answer(to sequence: UInt32) throws(SystemError) -> NetlinkMessage {
       var buffer = [UInt8](repeating: 0, count: Self.datagramBytes)
       for _ in 0..<100 {
-        guard try check(cr_wait(number, -1, Self.patience)) > 0 else { throw .timedOut }
+        guard Poll.isReady(number, for: POLLIN, milliseconds: Self.patience) else {
+          throw .timedOut
+        }
         // Safety: the array has the count that is passed.
         let count = unsafe cr_receive(number, &buffer, buffer.count)
         if count < 0 {
@@ -77,10 +80,8 @@
       throw .timedOut
     }
 
-    @discardableResult
-    private func check(_ result: Int32) throws(SystemError) -> Int32 {
+    private func check(_ result: Int32) throws(SystemError) {
       if result < 0 { throw SystemError(-result) }
-      return result
     }
   }
 #endif

@@ -1,21 +1,20 @@
 #if os(Linux)
-  import CReachability
   import CacheSystem
   import Synchronization
 
   /// Watches the network on its own thread, which sleeps until the kernel reports a change.
   final class NetlinkWatcher: Sendable {
-    /// The milliseconds without a message after which the state is read: the kernel reports a new
+    /// The time without a message after which the state is read: the kernel reports a new
     /// link in several steps.
-    private static let quiet: Int32 = 20
+    private static let quiet = Duration.milliseconds(20)
     /// The limit of such waits in a row.
     private static let quietRounds = 10
-    /// The milliseconds after which a failed look is repeated.
-    private static let retry: Int32 = 1000
+    /// The time after which a failed look is repeated.
+    private static let retry = Duration.seconds(1)
 
     private let changes: NetlinkSocket
     private let survey: NetworkSurvey
-    private let wake: Descriptor
+    private let poll: Poll
     private let isStopped = Atomic(false)
 
     /// Opens the sockets. The thread is started by ``start(_:)``.
@@ -26,9 +25,7 @@
         changes = try NetlinkSocket(listens: true)
         survey = NetworkSurvey(
           socket: try NetlinkSocket(listens: false), options: options)
-        let result = cr_open_wake()
-        if result < 0 { throw SystemError(-result) }
-        wake = Descriptor(result, of: RealFileSystem())
+        poll = try Poll()
       } catch {
         throw ReachabilityError(.open, error)
       }
@@ -56,22 +53,21 @@
     /// Asks the thread to end. It ends soon, and then the descriptors are closed.
     func stop() {
       isStopped.store(true, ordering: .releasing)
-      cr_wake(wake.raw)
+      poll.wake()
     }
 
     private func watch(_ tell: @Sendable (NetworkState) -> Void) {
       // The numbers differ from those that `look` uses.
       var sequence: UInt32 = 1 << 31
-      var timeout: Int32 = 0
+      var timeout = Duration.zero
       while true {
-        let ready = cr_wait(changes.number, wake.raw, timeout)
+        _ = wait(timeout)
         if isStopped.load(ordering: .acquiring) { return }
-        if ready < 0 { pause(nanoseconds: Int64(Self.retry) * 1_000_000) }
         settle()
         if isStopped.load(ordering: .acquiring) { return }
         do throws(SystemError) {
           tell(try survey.state(&sequence))
-          timeout = -1
+          timeout = .seconds(3600)
         } catch {
           // The last state is kept as the best guess.
           timeout = Self.retry
@@ -83,9 +79,14 @@
     private func settle() {
       changes.drain()
       for _ in 0..<Self.quietRounds {
-        guard cr_wait(changes.number, wake.raw, Self.quiet) == 1 else { return }
+        guard wait(Self.quiet) else { return }
         changes.drain()
       }
+    }
+
+    /// Waits for a notification, or for ``stop()``; returns whether there is a notification.
+    private func wait(_ time: Duration) -> Bool {
+      poll.wait(for: [Poll.Watched(changes.number, reads: true)], until: .now + time)[0]
     }
   }
 #endif

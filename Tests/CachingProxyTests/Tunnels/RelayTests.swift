@@ -1,3 +1,4 @@
+import CLibrary
 import CacheSystem
 import HTTPTransports
 import Synchronization
@@ -127,7 +128,7 @@ import Testing
     ) { result in #expect(result.isComplete) }
     move(relay)
     #expect(!relay.isOver)
-    #expect(relay.watched[0].descriptor == 7 && relay.watched[0].events == Poll.writable)
+    #expect(relay.watched[0].descriptor == 7 && relay.watched[0].events == Int16(POLLOUT))
     #expect(relay.watched[1].descriptor == -1)
     move(relay)
     #expect(relay.isOver)

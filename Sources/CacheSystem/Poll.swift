@@ -1,18 +1,27 @@
-import CLibrary
+internal import CLibrary
 
 /// Waits for several descriptors with poll(2), and can be woken by other threads.
 @safe
-final class Poll: Sendable {
-  static let readable = Int16(POLLIN)
-  static let writable = Int16(POLLOUT)
+package final class Poll: Sendable {
+  /// A descriptor that is waited for.
+  package struct Watched {
+    package let descriptor: Int32
+    package let events: Int16
+
+    package init(_ descriptor: Int32, reads: Bool, writes: Bool = false) {
+      events = (reads ? Int16(POLLIN) : 0) | (writes ? Int16(POLLOUT) : 0)
+      // Without events, poll(2) would still report the end of the connection, again and again.
+      self.descriptor = events == 0 ? -1 : descriptor
+    }
+  }
 
   private let ends: (read: Int32, write: Int32)
 
-  /// Returns `nil` if the system has no descriptors left.
-  init?() {
+  /// - Throws: EMFILE or ENFILE if no descriptors are left.
+  package init() throws(SystemError) {
     var ends: [Int32] = [-1, -1]
     // Safety: pipe writes two descriptors into the array of two.
-    guard unsafe pipe(&ends) == 0 else { return nil }
+    guard unsafe pipe(&ends) == 0 else { throw SystemError(errno) }
     for end in ends {
       _ = fcntl(end, F_SETFD, FD_CLOEXEC)
       _ = fcntl(end, F_SETFL, O_NONBLOCK)
@@ -26,7 +35,7 @@ final class Poll: Sendable {
   }
 
   /// Makes the present or next ``wait(for:until:)`` return; from any thread.
-  func wake() {
+  package func wake() {
     var byte: UInt8 = 0
     // Safety: one byte of the local is read. A full pipe wakes as well.
     _ = unsafe write(ends.write, &byte, 1)
@@ -36,9 +45,9 @@ final class Poll: Sendable {
   ///
   /// - Parameter deadline: The latest time; a past one does not wait.
   /// - Returns: For each descriptor, whether it is ready or lost.
-  func wait(for watched: [Watched], until deadline: ContinuousClock.Instant) -> [Bool] {
+  package func wait(for watched: [Watched], until deadline: ContinuousClock.Instant) -> [Bool] {
     var items = watched.map { pollfd(fd: $0.descriptor, events: $0.events, revents: 0) }
-    items.append(pollfd(fd: ends.read, events: Self.readable, revents: 0))
+    items.append(pollfd(fd: ends.read, events: Int16(POLLIN), revents: 0))
     let (seconds, attoseconds) = max(.zero, deadline - .now).components
     let milliseconds = min(seconds, 3600) * 1000 + attoseconds / 1_000_000_000_000_000
     let time = deadline <= .now ? 0 : Int32(milliseconds + 1)
@@ -47,6 +56,20 @@ final class Poll: Sendable {
     guard count > 0 else { return Array(repeating: false, count: watched.count) }
     if items[watched.count].revents != 0 { drain() }
     return items[..<watched.count].map { $0.revents != 0 }
+  }
+
+  /// Returns whether a descriptor is ready or lost (poll(2)).
+  ///
+  /// - Parameters:
+  ///   - events: `POLLIN` or `POLLOUT`.
+  ///   - milliseconds: The longest wait.
+  @discardableResult
+  package static func isReady(
+    _ descriptor: Int32, for events: Int32, milliseconds: Int32 = 0
+  ) -> Bool {
+    var item = pollfd(fd: descriptor, events: Int16(events), revents: 0)
+    // Safety: poll reads and writes the one item.
+    return unsafe poll(&item, 1, milliseconds) != 0
   }
 
   private func drain() {
