@@ -90,7 +90,6 @@ extension EasyHandle {
     _ setup: NetworkSetup, _ url: NormalizedURL, readBytes: Int
   ) -> Bool {
     // Safety: the handle is valid.
-    unsafe occurl_set_quick_exit(raw)
     guard unsafe occurl_allow_only_http(raw) == CURLE_OK,
       unsafe occurl_limit_unsent(raw) == CURLE_OK
     else { return false }
@@ -100,9 +99,7 @@ extension EasyHandle {
     // PIPEWAIT: several requests to a new host wait until it is known whether they can share the
     // first connection, instead of opening one each. TLS tells with the handshake. Without TLS they
     // would wait for the first answer, so HTTP/2 must not be allowed there.
-    return keepErrorText() && keepSocketError() && set(CURLOPT_NOSIGNAL, 1)
-      && set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
-      && set(CURLOPT_HTTP_VERSION, Int(version)) && set(CURLOPT_PIPEWAIT, 1)
+    return keepSocketError() && set(CURLOPT_HTTP_VERSION, Int(version)) && set(CURLOPT_PIPEWAIT, 1)
       && set(CURLOPT_BUFFERSIZE, readBytes)
   }
 

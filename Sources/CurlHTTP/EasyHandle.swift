@@ -19,6 +19,7 @@ final class EasyHandle {
   /// The errno of the last socket that could not be opened; 0 if it was opened.
   private let socketError: UnsafeMutablePointer<CInt>
 
+  /// Returns `nil` if libcurl has no memory.
   init?() {
     guard let raw = unsafe curl_easy_init() else { return nil }
     unsafe self.raw = raw
@@ -26,6 +27,11 @@ final class EasyHandle {
     unsafe errorText.initialize(repeating: 0)
     unsafe socketError = .allocate(capacity: 1)
     unsafe socketError.initialize(to: 0)
+    // Safety: the handle is valid, and the text outlives it. An old libcurl does not know the option.
+    unsafe occurl_set_quick_exit(raw)
+    guard unsafe occurl_set_pointer(raw, CURLOPT_ERRORBUFFER, errorText.baseAddress) == CURLE_OK,
+      set(CURLOPT_NOSIGNAL, 1), set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
+    else { return nil }
   }
 
   deinit {
@@ -67,12 +73,6 @@ final class EasyHandle {
     unsafe socketError.pointee = number
   }
 
-  /// Makes libcurl write its text for a failure to the buffer of ``lastErrorText``.
-  func keepErrorText() -> Bool {
-    // Safety: the handle is valid; the text outlives it.
-    unsafe occurl_set_pointer(raw, CURLOPT_ERRORBUFFER, errorText.baseAddress) == CURLE_OK
-  }
-
   /// The number of connections that were made for the transfer; 0 if a kept one is used.
   var newConnections: Int { number(CURLINFO_NUM_CONNECTS) }
 
@@ -99,28 +99,30 @@ final class EasyHandle {
 
   /// Sets the only field for a proxy.
   func setProxyLine(_ line: String) -> Bool {
-    // Safety: libcurl copies the line; the list is freed after the handle.
-    unsafe proxyList = curl_slist_append(proxyList, line)
-    return unsafe occurl_set_list(raw, CURLOPT_PROXYHEADER, proxyList) == CURLE_OK
+    // Safety: the list is freed after the handle.
+    unsafe append(line, to: &proxyList)
+      && occurl_set_list(raw, CURLOPT_PROXYHEADER, proxyList) == CURLE_OK
       && set(CURLOPT_HEADEROPT, occurl_header_separate)
   }
 
   /// Sets addresses that replace those of names (CURLOPT_RESOLVE).
   func setResolves(_ lines: [String]) -> Bool {
-    for line in lines {
-      // Safety: libcurl copies the line; the list is freed after the handle.
-      guard let longer = unsafe curl_slist_append(resolves, line) else { return false }
-      unsafe resolves = longer
-    }
-    return unsafe lines.isEmpty || occurl_set_list(raw, CURLOPT_RESOLVE, resolves) == CURLE_OK
+    // Safety: the list is freed after the handle.
+    unsafe lines.allSatisfy { unsafe append($0, to: &resolves) }
+      && (lines.isEmpty || occurl_set_list(raw, CURLOPT_RESOLVE, resolves) == CURLE_OK)
   }
 
   /// Adds a header line for ``sendLines()``.
   func append(_ line: [UInt8]) -> Bool {
-    let terminated = line.map { CChar(bitPattern: $0) } + [0]
-    // Safety: the line is zero-terminated, has no zero inside (the request was checked), and is
-    // copied by libcurl.
-    guard let longer = unsafe curl_slist_append(list, terminated) else { return false }
+    // Safety: the line is zero-terminated, and has no zero inside (the request was checked).
+    unsafe append(line.map { CChar(bitPattern: $0) } + [0], to: &list)
+  }
+
+  private func append(
+    _ line: UnsafePointer<CChar>, to list: inout UnsafeMutablePointer<curl_slist>?
+  ) -> Bool {
+    // Safety: libcurl copies the line.
+    guard let longer = unsafe curl_slist_append(list, line) else { return false }
     unsafe list = longer
     return true
   }

@@ -82,19 +82,11 @@ final class ConnectHandle {
     let address = "\(scheme.rawValue)://\(target.authority)/"
     guard let url = try? NormalizedURL(address) else { return false }
     return handle.set(CURLOPT_URL, address) && handle.set(CURLOPT_CONNECT_ONLY, 1)
-      && handle.set(CURLOPT_NOSIGNAL, 1) && handle.keepErrorText()
       && handle.set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
       // A server of HTTP/2 alone cannot switch protocols.
       && handle.set(CURLOPT_SSL_ENABLE_ALPN, 0)
-      && handle.set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1) && handle.setResolves(setup.resolves)
-      && handle.setTrust(setup, url) && setProxy(setup.proxy) && setQuickExit()
-      && installOpening() && installConnected()
-  }
-
-  private func setQuickExit() -> Bool {
-    // Safety: the handle is valid. An old libcurl does not know the option.
-    unsafe occurl_set_quick_exit(handle.raw)
-    return true
+      && handle.setResolves(setup.resolves) && handle.setTrust(setup, url)
+      && setProxy(setup.proxy) && installOpening() && installConnected()
   }
 
   private func setProxy(_ setting: NetworkSetup.Proxy) -> Bool {
