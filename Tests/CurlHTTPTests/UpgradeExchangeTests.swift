@@ -111,4 +111,11 @@ private final class ScriptedEnd: TunnelEnd, @unchecked Sendable {
       _ = try answer(text, piece: 1000)
     }
   }
+
+  @Test func `a server that sends on and on is not read for ever`() throws {
+    let end = ScriptedEnd("HTTP/1.1 101 Go\r\nUpgrade: websocket\r\n\r\n", piece: 1)
+    #expect(throws: TransportError(.timeout, url: "http://a.test:81/b?c")) {
+      _ = try UpgradeExchange(try request(), end, .now).answer()
+    }
+  }
 }

@@ -59,11 +59,13 @@ final class UpgradeExchange {
 
   /// Returns the next line, with its line end.
   private func line() throws(TransportError) -> [UInt8] {
+    var searched = 0
     while true {
-      if let end = received.firstIndex(of: 0x0A) {
+      if let end = received.dropFirst(searched).firstIndex(of: 0x0A) {
         defer { received = received[(end + 1)...] }
         return Array(received[...end])
       }
+      searched = received.count
       guard received.count < HeadParser.maximumBytes else { throw error(.headTooLarge, "a line") }
       guard try receive() else { throw error(.connectionLost, "the server has answered nothing") }
     }
@@ -121,10 +123,12 @@ final class UpgradeExchange {
     guard !hasEnded else { return false }
     var buffer = [UInt8](repeating: 0, count: 16 * 1024)
     while true {
+      // A server that sends byte after byte is never waited for.
+      _ = try timeLeft()
       // Safety: at most the size of the buffer is written.
       switch unsafe buffer.withUnsafeMutableBytes({ unsafe server.read(into: $0) }) {
       case .bytes(let count):
-        received = Array(received) + buffer[..<count]
+        received += buffer[..<count]
         return true
       case .end:
         hasEnded = true
@@ -148,10 +152,14 @@ final class UpgradeExchange {
   }
 
   private func wait(for events: Int32) throws(TransportError) {
+    let seconds = Int32(min(try timeLeft().components.seconds + 1, 60))
+    Poll.isReady(server.descriptor, for: events, milliseconds: seconds * 1000)
+  }
+
+  private func timeLeft() throws(TransportError) -> Duration {
     let left = deadline - .now
     guard left > .zero else { throw error(.timeout, "the server has not answered in time") }
-    let seconds = Int32(min(left.components.seconds + 1, 60))
-    Poll.isReady(server.descriptor, for: events, milliseconds: seconds * 1000)
+    return left
   }
 
   private func error(_ code: TransportError.Code, _ detail: String) -> TransportError {
