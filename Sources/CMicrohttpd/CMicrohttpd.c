@@ -306,14 +306,12 @@ void ocmhd_end_with(struct MHD_Response *response) {
   MHD_set_response_options(response, MHD_RF_HTTP_1_0_COMPATIBLE_STRICT, MHD_RO_END);
 }
 
-int ocmhd_add_fields(struct MHD_Response *response, const char *lines, size_t count) {
-  int all = 1;
+void ocmhd_add_fields(struct MHD_Response *response, const char *lines, size_t count) {
   const char *end = lines + count;
   while (lines < end) {
     const char *name = lines;
     const char *value = name + strlen(name) + 1;
-    if (MHD_add_response_header(response, name, value) != MHD_YES) all = 0;
+    MHD_add_response_header(response, name, value);
     lines = value + strlen(value) + 1;
   }
-  return all;
 }

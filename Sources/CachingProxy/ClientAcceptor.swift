@@ -1,3 +1,4 @@
+import CLibrary
 import CacheSystem
 import HTTPTransports
 
@@ -76,7 +77,7 @@ final class ClientAcceptor: Sendable {
       if isReady[0], !accept(&waiting) { pauseEnd = .now + .milliseconds(50) }
     }
     for client in waiting { client.client.close() }
-    ListeningSocket.close(listener)
+    CLibrary.close(listener)
   }
 
   /// Accepts the connections that are there; returns `false` if the system has no room for more.

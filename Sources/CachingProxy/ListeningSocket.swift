@@ -44,10 +44,6 @@ enum ListeningSocket {
     throw self.error(failure, address)
   }
 
-  static func close(_ descriptor: Int32) {
-    CLibrary.close(descriptor)
-  }
-
   /// Opens, binds and listens. Returns an errno if that fails.
   private static func open(_ info: addrinfo) -> (Int32, Int32) {
     let descriptor = unsafe socket(info.ai_family, info.ai_socktype, info.ai_protocol)

@@ -41,7 +41,7 @@ struct NewClient: Sendable {
   /// acknowledgement of what was sent before, which takes 40 ms.
   func sendWithoutDelay() { SocketEnd.sendWithoutDelay(descriptor) }
 
-  func close() { ListeningSocket.close(descriptor) }
+  func close() { CLibrary.close(descriptor) }
 
   /// The numeric address; empty if there is none.
   var addressText: String {

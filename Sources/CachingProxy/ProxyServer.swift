@@ -1,3 +1,4 @@
+import CLibrary
 package import CacheClient
 package import CacheSystem
 package import HTTPTransports
@@ -72,14 +73,14 @@ package final class ProxyServer: Sendable {
     do throws(ProxyError) {
       try options.certificate?.use(at: bound.address)
     } catch {
-      ListeningSocket.close(bound.descriptor)
+      close(bound.descriptor)
       throw error
     }
     let core = makeCore(bound)
     let limit = Int(files >= 2 * Self.reservedFiles ? files - Self.reservedFiles : files / 2)
     guard let server = RunningServer(core, bound, options, tunnels, connectionLimit: limit) else {
       ServerCertificate.forget(at: bound.address)
-      ListeningSocket.close(bound.descriptor)
+      close(bound.descriptor)
       throw ProxyError(.system, subject: bound.address.description)
     }
     openness.store(!bound.isLoopback, ordering: .releasing)

@@ -29,7 +29,7 @@ extension ClientConnection {
     guard let response = unsafe Self.response(content) else { return false }
     // Safety: the library holds its own reference once the response is queued.
     defer { unsafe MHD_destroy_response(response) }
-    _ = unsafe lines.withUnsafeBytes { bytes in
+    unsafe lines.withUnsafeBytes { bytes in
       // Safety: each line ends with a NUL, and the lines are copied.
       unsafe ocmhd_add_fields(
         response, bytes.baseAddress?.assumingMemoryBound(to: CChar.self), bytes.count)

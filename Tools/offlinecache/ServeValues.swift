@@ -38,6 +38,24 @@ extension ValueKind where Value == String {
       return url.host
     }
   }
+
+  /// `HOST:PORT:ADDRESS[,ADDRESS]...`, in curl's syntax (CURLOPT_RESOLVE(3)).
+  static var resolve: ValueKind {
+    ValueKind(
+      "HOST:PORT:ADDRESS",
+      expected: "a host, a port and an address such as a.test:443:127.0.0.1; * is any host"
+    ) { isResolve($0) ? $0 : nil }
+  }
+
+  private static func isResolve(_ text: String) -> Bool {
+    // A plus sign lets the address expire.
+    let parts = text.drop { $0 == "+" }.split(separator: ":", maxSplits: 2)
+    guard parts.count == 3, UInt16(parts[1]) != nil else { return false }
+    return parts[2].split(separator: ",", omittingEmptySubsequences: false).allSatisfy { part in
+      part.hasPrefix("[") && part.hasSuffix("]")
+        ? IPAddress(String(part.dropFirst().dropLast())) != nil : IPAddress(String(part)) != nil
+    }
+  }
 }
 
 extension ValueKind where Value == HostPattern {
@@ -54,26 +72,6 @@ extension ValueKind where Value == UInt16 {
     ValueKind("PORT", expected: "a port from 1 to 65535") { text in
       guard let port = UInt16(text), port > 0 else { return nil }
       return port
-    }
-  }
-}
-
-extension ValueKind where Value == String {
-  /// `HOST:PORT:ADDRESS[,ADDRESS]...`, in curl's syntax (CURLOPT_RESOLVE(3)).
-  static var resolve: ValueKind {
-    ValueKind(
-      "HOST:PORT:ADDRESS",
-      expected: "a host, a port and an address such as a.test:443:127.0.0.1; * is any host"
-    ) { isResolve($0) ? $0 : nil }
-  }
-
-  private static func isResolve(_ text: String) -> Bool {
-    // A plus sign lets the address expire.
-    let parts = text.drop { $0 == "+" }.split(separator: ":", maxSplits: 2)
-    guard parts.count == 3, UInt16(parts[1]) != nil else { return false }
-    return parts[2].split(separator: ",", omittingEmptySubsequences: false).allSatisfy { part in
-      part.hasPrefix("[") && part.hasSuffix("]")
-        ? IPAddress(String(part.dropFirst().dropLast())) != nil : IPAddress(String(part)) != nil
     }
   }
 }

@@ -113,7 +113,6 @@ void ocmhd_end_upgrade(struct MHD_UpgradeResponseHandle *handle);
 void ocmhd_end_with(struct MHD_Response *response);
 
 /// Adds field lines to a response: name, NUL, value, NUL, and so on, `count` bytes in all.
-/// Returns 0 if one of them was refused.
-int ocmhd_add_fields(struct MHD_Response *response, const char *lines, size_t count);
+void ocmhd_add_fields(struct MHD_Response *response, const char *lines, size_t count);
 
 #endif

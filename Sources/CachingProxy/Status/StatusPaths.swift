@@ -1,6 +1,5 @@
 enum StatusPaths {
-  static let folder = "/.offlinecache/"
-  static let page = folder
+  static let page = "/.offlinecache/"
   static let json = "/.offlinecache/status"
   static let sites = "/.offlinecache/sites"
   /// Removes a site.
