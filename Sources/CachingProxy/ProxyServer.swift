@@ -15,8 +15,11 @@ package final class ProxyServer: Sendable {
     case stopped
   }
 
-  /// The number of descriptors that are left for the store, the origin's connections and the log.
+  /// The number of descriptors that are left for the store, kept connections to origins, and the log.
   private static let reservedFiles: UInt64 = 256
+  /// The descriptors that one connection may hold: its socket, and an origin's with a staging file, or
+  /// a stored file with the copy that is sent.
+  private static let filesPerConnection: UInt64 = 3
 
   package let options: ProxyOptions
 
@@ -77,7 +80,7 @@ package final class ProxyServer: Sendable {
       throw error
     }
     let core = makeCore(bound)
-    let limit = Int(files >= 2 * Self.reservedFiles ? files - Self.reservedFiles : files / 2)
+    let limit = Self.connectionLimit(files: files)
     guard let server = RunningServer(core, bound, options, tunnels, connectionLimit: limit) else {
       ServerCertificate.forget(at: bound.address)
       close(bound.descriptor)
@@ -89,6 +92,13 @@ package final class ProxyServer: Sendable {
       phase = .running(server)
     }
     return bound.address
+  }
+
+  /// Returns the most connections for a limit of open files: libdispatch ends a process that has none
+  /// left.
+  static func connectionLimit(files: UInt64) -> Int {
+    let free = files >= 2 * reservedFiles ? files - reservedFiles : files / 2
+    return Int(free / filesPerConnection)
   }
 
   /// Makes connections from now on use another certificate. If it cannot be used, the present one

@@ -26,7 +26,8 @@ final class RunningServer: Sendable {
   ) {
     self.core = core
     address = bound.address
-    // Each tunnel has two descriptors.
+    // A tunnel has four descriptors, if libcurl encrypts it, and there may be as many clients that read
+    // a refusal. Two connections have six.
     let tunnelLimit = min(options.tunnelLimit, connectionLimit / 8)
     let limit = tunnels == nil ? connectionLimit : connectionLimit - 2 * tunnelLimit
     let rules = TunnelRules(

@@ -1,3 +1,4 @@
+import CLibrary
 import HTTPSemantics
 import TestSupport
 import Testing
@@ -148,4 +149,64 @@ import Testing
     #expect(record.status == 400)
     #expect(record.method == "PUT")
   }
+
+  @Test(arguments: [(65_536, 21_760), (1024, 256), (512, 85), (300, 50)] as [(UInt64, Int)])
+  func `takes as many connections as there are descriptors for`(files: UInt64, limit: Int) {
+    #expect(ProxyServer.connectionLimit(files: files) == limit)
+  }
+
+  #if os(Linux)
+    @Test func `keeps descriptors while many clients read long bodies slowly`() async {
+      await #expect(processExitsWith: .success) {
+        closeInheritedSockets()
+        var files = rlimit(rlim_cur: 1024, rlim_max: 1024)
+        // Safety: the call reads the local.
+        #expect(unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &files) == 0)
+        let folder = TemporaryFolder()
+        let length = 8 << 20
+        let file = try OpenFile(
+          "\(folder.path)/body", [UInt8](repeating: 0, count: length))
+        let backend = ScriptedBackend(stored: { _ in
+          var answer = ProxyAnswer.text("")
+          answer.body = .file(
+            descriptor: file.descriptor, offset: 0, length: UInt64(length), owner: file)
+          return answer
+        })
+        try await withServer(backend) { port, _ in
+          try await onThread {
+            // More than may be served at a time. With two descriptors for each there would be none left.
+            var clients = try (0..<360).map { _ in
+              let client = try RawClient(port: port, receiveBuffer: 4096)
+              client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+              return client
+            }
+            let served = ProxyServer.connectionLimit(files: 1024)
+            for client in clients.prefix(served) {
+              #expect(client.read(until: "\r\n\r\n").status == 200)
+            }
+            // Safety: the path is a C string.
+            let descriptor = unsafe open("/dev/null", O_RDONLY)
+            #expect(descriptor >= 0)
+            close(descriptor)
+            // The others come in when these leave.
+            clients.removeFirst(served)
+            for client in clients { #expect(client.read(until: "\r\n\r\n").status == 200) }
+          }
+        }
+      }
+    }
+  #endif
 }
+
+#if os(Linux)
+  /// Closes the sockets of other tests that a new process has got: libcurl lets children inherit some.
+  private func closeInheritedSockets() {
+    for descriptor in Int32(3)..<20_000 {
+      var status = stat()
+      // Safety: the call fills the local.
+      if unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFSOCK {
+        close(descriptor)
+      }
+    }
+  }
+#endif
