@@ -76,12 +76,19 @@ package protocol ProxyObserver: Sendable {
   ///
   /// Called like ``answered(_:)``.
   func leftAlone(_ host: String)
+
+  /// Notes, once, that connections are tunnelled because the authority is not valid any more.
+  ///
+  /// Called like ``answered(_:)``.
+  func authorityEnded()
 }
 
 extension ProxyObserver {
   package func tunnelBegan() {}
 
   package func leftAlone(_ host: String) {}
+
+  package func authorityEnded() {}
 }
 
 package struct ProxyPage: Sendable, Hashable {

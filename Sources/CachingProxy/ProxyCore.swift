@@ -92,6 +92,10 @@ final class ProxyCore: Sendable {
     for observer in observers { callOut { observer.leftAlone(host) } }
   }
 
+  func authorityEnded() {
+    for observer in observers { callOut { observer.authorityEnded() } }
+  }
+
   /// Notifies the observers of a tunnel that has ended, or was refused.
   func tunnelEnded(_ record: AnswerRecord) {
     for observer in observers { callOut { observer.answered(record) } }

@@ -33,7 +33,7 @@ final class RunningServer: Sendable {
     let rules = TunnelRules(
       ports: options.connectPorts, ownPort: bound.address.port,
       allowsPrivate: options.allowsPrivate || bound.isLoopback, isOffline: options.isOffline,
-      identity: core.identity, intercepts: options.authority != nil)
+      identity: core.identity, authority: options.authority)
     desk = tunnels.flatMap {
       TunnelDesk(
         core: core, rules, transport: $0, threads: Self.relayThreads, limit: tunnelLimit,

@@ -137,19 +137,3 @@ struct AuthorityFiles {
     } catch { throw Self.failure(error) }
   }
 }
-
-extension LocalAuthority {
-  /// Whether it is valid now, as text for people and programs.
-  enum Validity: String {
-    case valid
-    case expired
-    case tooEarly = "not yet valid"
-  }
-
-  /// Whether it is valid now.
-  var validity: Validity {
-    let now = secondsFromNow(0)
-    if now < from { return .tooEarly }
-    return now > to ? .expired : .valid
-  }
-}

@@ -189,7 +189,8 @@ private final class StoringNotice: ProxyObserver {
   }
 }
 
-/// Prints that a host is tunnelled because a client does not trust the authority.
+/// Prints that connections are tunnelled because a client does not trust the authority, or its time has
+/// ended.
 private struct TunnelNotice: ProxyObserver {
   func answered(_ record: AnswerRecord) {}
 
@@ -200,6 +201,15 @@ private struct TunnelNotice: ProxyObserver {
         "offlinecache: \(terminalSafe(host)) is tunnelled for an hour, and not stored: a client has "
           + "not accepted our certificate; make it trust the authority ('offlinecache ca trust'), "
           + "and start the proxy again")
+    }
+  }
+
+  func authorityEnded() {
+    Task.detached {
+      printMessage(
+        "offlinecache: the authority is not valid any more: https is tunnelled, and not stored; "
+          + "undo what trusts it ('offlinecache ca trust --undo'), replace it with "
+          + "'offlinecache ca remove' and 'ca create', and start the proxy again")
     }
   }
 }

@@ -7,12 +7,14 @@ import HTTPTransports
 /// the user's own authority, and the requests go through the store like all others.
 ///
 /// A host is left alone if the user has excluded it, or the authority may not vouch for it (name
-/// constraints), and for an hour if a client has refused our certificate (``RefusedHosts``).
+/// constraints, the end of its time), and for an hour if a client has refused our certificate
+/// (``RefusedHosts``).
 final class Interceptor: Sendable {
   private struct State {
     /// The hosts that clients have asked for, by socket, until their connections begin.
     var targets: [Int32: InterceptedTarget] = [:]
     var refused = RefusedHosts()
+    var hasToldEnd = false
   }
 
   private let authority: LocalAuthority
@@ -96,6 +98,14 @@ final class Interceptor: Sendable {
 
   private func isLeftAlone(_ host: String) -> Bool {
     if excluded.contains(where: { $0.matches(host) }) || !authority.covers(host) { return true }
+    guard authority.validity == .valid else {
+      let isNew = state.withLock { state in
+        defer { state.hasToldEnd = true }
+        return !state.hasToldEnd
+      }
+      if isNew { core.authorityEnded() }
+      return true
+    }
     return state.withLock { $0.refused.contains(host, at: .now) }
   }
 

@@ -11,6 +11,7 @@ package final class LocalAuthority: @unchecked Sendable {
   // Unchecked: the pointer is written once, and GnuTLS only reads what it points to.
   private let authority: OpaquePointer
   private let made: Lock<MadeCertificates>
+  private let clock: any WallClock
 
   package let name: String
   /// The SHA-256 of the certificate.
@@ -48,6 +49,7 @@ package final class LocalAuthority: @unchecked Sendable {
       throw ProxyError(.authority, subject: path, detail: detail)
     }
     unsafe self.authority = authority
+    self.clock = clock
     made = Lock(MadeCertificates(clock))
     var (first, last): (Int64, Int64) = (0, 0)
     var fingerprint = [UInt8](repeating: 0, count: 32)
@@ -93,6 +95,19 @@ package final class LocalAuthority: @unchecked Sendable {
     }
     guard done != 0 else { return nil }
     return (text(certificate), text(key))
+  }
+
+  /// Whether it is valid now, as text for people and programs.
+  package enum Validity: String {
+    case valid
+    case expired
+    case tooEarly = "not yet valid"
+  }
+
+  package var validity: Validity {
+    let now = Timestamp(nanoseconds: clock.now())
+    if now < from { return .tooEarly }
+    return now > to ? .expired : .valid
   }
 
   /// Returns whether it may vouch for a host. With name constraints, that is for no address.

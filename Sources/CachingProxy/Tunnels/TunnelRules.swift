@@ -9,8 +9,10 @@ struct TunnelRules: Sendable {
   let allowsPrivate: Bool
   let isOffline: Bool
   let identity: ProxyIdentity
-  /// Whether connections to `ports` are answered from the store.
-  var intercepts = false
+  /// The authority, if connections to `ports` are answered from the store.
+  var authority: LocalAuthority?
+  /// Whether this machine has an address.
+  var isOwn: @Sendable (IPAddress) -> Bool = { $0.isOfThisMachine }
 
   /// Throws if the tunnel is refused whatever the address of its host is.
   func check(_ head: ConnectHead) throws(RequestRefusal) {
@@ -18,9 +20,15 @@ struct TunnelRules: Sendable {
       throw RequestRefusal(508, "the request has come back to this proxy; check the proxy settings")
     }
     // Offline, a port only helps if its connections are intercepted.
-    guard ports.contains(head.port) || isOffline && !intercepts else {
+    guard ports.contains(head.port) || isOffline && authority == nil else {
       throw RequestRefusal(
         403, "no tunnel to port \(head.port): start the proxy with --connect-port \(head.port)")
+    }
+    if isOffline, let authority, authority.validity != .valid {
+      throw RequestRefusal(
+        504,
+        "offline, and the authority is \(authority.validity.rawValue): 'offlinecache ca remove' and "
+          + "'ca create' make another one")
     }
     if isOffline {
       throw RequestRefusal(

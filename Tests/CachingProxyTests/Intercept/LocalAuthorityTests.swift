@@ -79,4 +79,14 @@ import Testing
       }
     }
   }
+
+  @Test(
+    arguments: [(0, .valid), (-7_200, .tooEarly), (86_400, .valid), (3 * 86_400, .expired)]
+      as [(Int64, LocalAuthority.Validity)])
+  func `it is valid for its days alone`(seconds: Int64, validity: LocalAuthority.Validity) throws {
+    let clock = SetClock(SystemClock().now() / 1_000_000_000)
+    let authority = try authority(clock: clock)
+    clock.advance(seconds: seconds)
+    #expect(authority.validity == validity)
+  }
 }

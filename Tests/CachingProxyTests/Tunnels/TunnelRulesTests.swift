@@ -25,9 +25,11 @@ struct TunnelRulesTests {
   func `offline, another port is advised only if it would be intercepted`(
     intercepts: Bool, status: Int
   ) throws {
+    let made = try #require(LocalAuthority.make(name: "Test", hosts: [], days: 2))
+    let authority = try LocalAuthority(certificate: made.certificate, key: made.key, path: "test")
     let rules = TunnelRules(
       ports: [443], ownPort: 8080, allowsPrivate: true, isOffline: true,
-      identity: ProxyIdentity(), intercepts: intercepts)
+      identity: ProxyIdentity(), authority: intercepts ? authority : nil)
     let text = "CONNECT a.test:8443 HTTP/1.1\r\nHost: a.test:8443\r\n\r\n"
     let head = try ConnectHead(Array(text.utf8))
     let refusal = #expect(throws: RequestRefusal.self) { try rules.check(head) }
