@@ -13,6 +13,8 @@ package struct ProxyError: Error, Sendable, Hashable, CustomStringConvertible {
     case certificate
     /// The user's authority for intercepted connections cannot be used.
     case authority
+    /// Other machines could use the authority.
+    case openAuthority
     /// Another error of the system, such as a lack of memory or threads.
     case system
   }
@@ -67,6 +69,11 @@ package struct ProxyError: Error, Sendable, Hashable, CustomStringConvertible {
       (
         "the authority cannot be used",
         "remove it with 'offlinecache ca remove', and make another one"
+      )
+    case .openAuthority:
+      (
+        "other machines could use --intercept, and read what is stored for this user",
+        "use --listen 127.0.0.1:PORT, or allow it with --allow-private"
       )
     case .system: ("the server cannot start", "check the limits of the system")
     }

@@ -74,6 +74,9 @@ package final class ProxyServer: Sendable {
     let files = OpenFiles.raiseLimit()
     let bound = try ListeningSocket.open(options.listen)
     do throws(ProxyError) {
+      if options.authority != nil, !bound.isLoopback, !options.allowsPrivate {
+        throw ProxyError(.openAuthority, subject: bound.address.description)
+      }
       try options.certificate?.use(at: bound.address)
     } catch {
       close(bound.descriptor)

@@ -3,7 +3,8 @@ import Testing
 
 struct ProxyErrorTests {
   private static let codes: [ProxyError.Code] = [
-    .addressInUse, .addressNotAvailable, .permissionDenied, .log, .certificate, .authority, .system,
+    .addressInUse, .addressNotAvailable, .permissionDenied, .log, .certificate, .authority,
+    .openAuthority, .system,
   ]
 
   @Test func `each error names its subject, the problem and what to do`() {

@@ -52,13 +52,6 @@ extension ServeCommand {
       client: client, options: options, pages: status, observers: observers,
       tunnels: transport)
     let address = try server.start()
-    if options.authority != nil, server.isOpenToOthers, !options.allowsPrivate {
-      await server.stop(grace: .zero)
-      throw ToolError(
-        subject: "\(address)",
-        problem: "other machines could use --intercept, and read what is stored for this user",
-        remedy: "use --listen 127.0.0.1:PORT, or allow it with --allow-private")
-    }
     let base = "\(options.scheme.rawValue)://\(address)"
     // The pages of a reverse proxy have the origin of the site that it serves, so its scripts could
     // change something; and a server in front makes it open to others.

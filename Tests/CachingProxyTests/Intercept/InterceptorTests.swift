@@ -56,4 +56,13 @@ import Testing
     }
     #expect(reading.status == 504 && reading.body.contains(reason), "\(reading.body)")
   }
+
+  @Test func `does not serve other machines at all`() throws {
+    var options = ProxyOptions(listen: ListenAddress(host: "0.0.0.0", port: 0))
+    options.authority = try authority()
+    let server = ProxyServer(
+      backend: ScriptedBackend(), options: options, pages: nil, observers: [], clock: FixedClock())
+    let error = #expect(throws: ProxyError.self) { try server.start() }
+    #expect(error?.code == .openAuthority)
+  }
 }
