@@ -121,7 +121,10 @@ final class Exchange: Sendable {
       return endUpload()
     case .dropping(let answer):
       if let data = unsafe data {
-        return state.withLock { suspendForEarlyAnswer(&$0) } ? 0 : data.count
+        return state.withLock { state in
+          state.upload.hasBegun = true
+          return suspendForEarlyAnswer(&state) ? 0 : data.count
+        }
       }
       let isEarly = state.withLock { state in
         state.upload.isFinished = true
@@ -183,11 +186,14 @@ final class Exchange: Sendable {
   }
 
   /// Sends an answer of the proxy, once the body has been received, if there is one: many clients read
-  /// only when they have sent all. One that is still sending after a while gets it then.
+  /// only when they have sent all. One that is still sending after a while gets it then, and one that
+  /// waits for `100 Continue` at once. If it did not wait, the answer would be lost: the system resets a
+  /// connection that is closed with unread bytes.
   private func begin(_ head: RequestHead, _ answer: ProxyAnswer) -> Int? {
-    if head.expectsContinue { return send(answer) }
+    if head.expectsContinue, !connection.isReadable { return send(answer) }
     state.withLock { state in
       state.answer = answer
+      state.upload.awaitsContinue = head.expectsContinue
       // An answer that was sent now to a request without a body would end the connection: the
       // library treats it as a refusal to read the body. The call at the end of the request follows
       // at once.
@@ -212,7 +218,8 @@ final class Exchange: Sendable {
       return begin(head, OwnAnswers.noChange())
     }
     guard !head.hasBody else {
-      return send(OwnAnswers.refusal(RequestRefusal(400, "a request for a page has no body")))
+      return begin(
+        head, OwnAnswers.refusal(RequestRefusal(400, "a request for a page has no body")))
     }
     state.withLock { $0.phase = .waiting }
     let isOwn = core.router.isOwnPage(asking: head)
@@ -244,10 +251,15 @@ final class Exchange: Sendable {
   }
 
   /// Receives the body once the origin asks for it, or sends the answer if there is one without the
-  /// body, which a client that waits for `100 Continue` need not send then.
+  /// body, which a client that waits for `100 Continue` need not send then. The body of one that did
+  /// not wait is received, and dropped.
   private func afterStart() -> Int? {
     let early: ProxyAnswer? = state.withLock { state in
-      if let answer = state.answer, state.upload.isClosed, state.early == nil { return answer }
+      if let answer = state.answer, state.upload.isClosed, state.early == nil,
+        !connection.isReadable
+      {
+        return answer
+      }
       if state.upload.isWanted || state.answer != nil {
         state.phase = .uploading
         if state.upload.sendsContinue {

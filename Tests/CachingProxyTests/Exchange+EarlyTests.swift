@@ -194,4 +194,27 @@ struct ExchangeEarlyTests {
     let record = try await recorder.records(count: 1)[0]
     #expect(record.status == 413 && record.bytesSent == UInt64(bytes.count))
   }
+
+  @Test(
+    arguments: [
+      ("POST /", "Host: other", 421), ("GET /.offlinecache/status", "Host: localhost", 400),
+      ("POST /", "Host: x", 413),
+    ], ["Expect: 100-continue\r\n", ""])
+  func `that refuses reaches a client that sends all of its body at once`(
+    request: (line: String, host: String, status: Int), expect: String
+  ) async throws {
+    let backend = ScriptedBackend(answering: { _, _, _ in .text("too large", status: 413) })
+    let (isSent, reading) = try await withServer(backend) { port, _ in
+      try await onThread {
+        let client = try RawClient(port: port)
+        let isSent = client.send(
+          "\(request.line) HTTP/1.1\r\n\(request.host)\r\n\(expect)Content-Length: 1000000\r\n\r\n"
+            + String(repeating: "x", count: 1_000_000))
+        client.finishSending()
+        return (isSent, client.read())
+      }
+    }
+    #expect(isSent && reading.end == .closed)
+    #expect(reading.text.contains("HTTP/1.1 \(request.status) "))
+  }
 }
