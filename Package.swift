@@ -294,6 +294,7 @@ let package = Package(
       "HTTPTransports",
       [
         "TransportTesting", "CurlHTTP", "HTTPTransports", "HTTPSemantics", "LoopbackOrigin",
+        "CLibrary",
       ]),
     tests(
       "CurlHTTP",

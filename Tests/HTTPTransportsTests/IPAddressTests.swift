@@ -1,3 +1,4 @@
+import CLibrary
 import HTTPTransports
 import Testing
 
@@ -30,6 +31,36 @@ import Testing
     }
     #expect(try #require(IPAddress("192.0.2.1")).isOfThisMachine == false)
   }
+
+  @Test func `this machine has the addresses of its interfaces`() throws {
+    var first: UnsafeMutablePointer<ifaddrs>?
+    // Safety: the list is valid until it is freed; an address has at least the size of its family.
+    try #require(unsafe getifaddrs(&first) == 0)
+    defer { unsafe freeifaddrs(first) }
+    var next = unsafe first
+    while let interface = unsafe next?.pointee {
+      if unsafe interface.ifa_flags & UInt32(IFF_UP) != 0,
+        let place = unsafe interface.ifa_addr,
+        case let size = MemoryLayout<sockaddr_in>.size,
+        let (address, _) = unsafe IPAddress.of(UnsafeRawPointer(place), length: size)
+      {
+        #expect(address.isOfThisMachine, "\(address)")
+      }
+      unsafe next = interface.ifa_next
+    }
+  }
+
+  #if os(Linux)
+    @Test func `without a descriptor an address counts as this machine's`() async {
+      await #expect(processExitsWith: .success) {
+        var none = rlimit(rlim_cur: 0, rlim_max: 0)
+        let address = IPAddress("192.0.2.1")
+        // Safety: the call reads the local variable.
+        unsafe precondition(setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &none) == 0)
+        precondition(address?.isOfThisMachine == true)
+      }
+    }
+  #endif
 
   @Test(arguments: ["", "a.test", "1.2.3", "127.0.0.1:80", "[::1]", "1.2.3.4 ", "0x7f.1"])
   func `other texts are no addresses`(text: String) {

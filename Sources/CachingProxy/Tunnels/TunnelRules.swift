@@ -39,8 +39,8 @@ struct TunnelRules: Sendable {
   /// Whether a tunnel may lead to an address. It is asked for each address that a name has, before
   /// that address is connected to.
   func allows(_ address: IPAddress, _ port: UInt16) -> Bool {
-    if port == ownPort, address.isOfThisMachine { return false }
-    return allowsPrivate || !address.isPrivate
+    if allowsPrivate { return port != ownPort || !isOwn(address) }
+    return !address.isPrivate && !isOwn(address)
   }
 
   /// Returns the refusal for a connection that could not be made.
@@ -51,7 +51,7 @@ struct TunnelRules: Sendable {
         403,
         allowsPrivate
           ? "\(error.url) is this proxy itself"
-          : "\(error.url) is this proxy itself, or in a private network; --allow-private allows that"
+          : "\(error.url) is this machine, or in a private network; --allow-private allows that"
       )
     case .timeout: RequestRefusal(504, "\(error)")
     default: RequestRefusal(502, "\(error)")

@@ -82,33 +82,52 @@ package struct IPAddress: Sendable, Hashable {
     }
   }
 
-  /// Whether this machine has the address: a socket can be bound to it.
+  /// Whether this machine has the address: what is sent to it comes from it, too. bind(2) would not
+  /// tell on a machine that lets programs bind addresses of others (`ip_nonlocal_bind`).
   package var isOfThisMachine: Bool {
     let inner = inner.bytes
     if inner.allSatisfy({ $0 == 0 }) || (inner.count == 4 && inner[0] == 127) { return true }
     if inner.count == 4 {
       var address = sockaddr_in()
       address.sin_family = sa_family_t(AF_INET)
+      address.sin_port = Self.discardPort
       // Safety: the four bytes are copied into the address.
       unsafe withUnsafeMutableBytes(of: &address.sin_addr) { unsafe $0.copyBytes(from: inner) }
-      return canBind(address, AF_INET)
+      return isSource(inner, address, AF_INET)
     }
     var address = sockaddr_in6()
     address.sin6_family = sa_family_t(AF_INET6)
+    address.sin6_port = Self.discardPort
     // Safety: the sixteen bytes are copied into the address.
     unsafe withUnsafeMutableBytes(of: &address.sin6_addr) { unsafe $0.copyBytes(from: inner) }
-    return canBind(address, AF_INET6)
+    return isSource(inner, address, AF_INET6)
   }
 
-  private func canBind<Address>(_ address: Address, _ family: Int32) -> Bool {
+  /// The port does not matter, but must not be 0 on all systems.
+  private static let discardPort = in_port_t(9).bigEndian
+
+  private func isSource<Address>(_ bytes: [UInt8], _ address: Address, _ family: Int32) -> Bool {
     let socket = socket(family, Self.datagram, 0)
-    guard socket >= 0 else { return false }
+    // If it cannot be found out, nobody is to connect to it.
+    guard socket >= 0 else { return true }
     defer { close(socket) }
-    // Safety: the address is read from a local of its size.
-    return unsafe withUnsafeBytes(of: address) { bytes in
-      unsafe bind(
+    var source = sockaddr_storage()
+    var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+    // Nothing is sent: connect(2) only chooses the source.
+    // Safety: the address is read from a local of its size, and `length` bytes are written at most.
+    let isConnected = unsafe withUnsafeBytes(of: address) { bytes in
+      unsafe connect(
         socket, bytes.baseAddress?.assumingMemoryBound(to: sockaddr.self), socklen_t(bytes.count))
         == 0
+    }
+    guard isConnected else { return false }
+    return unsafe withUnsafeMutablePointer(to: &source) { pointer in
+      let place = UnsafeMutableRawPointer(pointer)
+      guard
+        unsafe getsockname(socket, place.assumingMemoryBound(to: sockaddr.self), &length) == 0,
+        let (own, _) = unsafe IPAddress.of(place, length: Int(length))
+      else { return true }
+      return own.bytes == bytes
     }
   }
 

@@ -21,6 +21,18 @@ struct TunnelRulesTests {
     #expect(!open.allows(IPAddress("127.0.0.1")!, 8080))
   }
 
+  @Test(arguments: [(false, false), (true, true)])
+  func `a public address of this machine is treated like a private one`(
+    allowsPrivate: Bool, isAllowed: Bool
+  ) {
+    let own = IPAddress("203.0.113.1")!
+    let rules = TunnelRules(
+      ports: [443], ownPort: 8080, allowsPrivate: allowsPrivate, isOffline: false,
+      identity: ProxyIdentity(), isOwn: { $0 == own })
+    #expect(rules.allows(own, 443) == isAllowed && !rules.allows(own, 8080))
+    #expect(rules.allows(IPAddress("203.0.113.2")!, 443))
+  }
+
   @Test(arguments: [(false, 504), (true, 403)])
   func `offline, another port is advised only if it would be intercepted`(
     intercepts: Bool, status: Int
