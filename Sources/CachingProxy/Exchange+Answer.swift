@@ -243,20 +243,14 @@ extension Exchange {
       // No call follows bytes that have no part of the body, such as the length of a chunk, so their end
       // is not noticed in `proceed`. A suspended connection is read from when it is resumed.
       if !state.isEnded, !state.isSuspended, state.isReceiving { client?.noticeEnd() }
-      guard state.isSuspended, case .waiting = state.phase, state.answer == nil else {
-        return false
+      guard state.isSuspended, state.answer == nil else { return false }
+      let end = connection.end
+      if end == .finished, case .waiting = state.phase, state.note.isHTTP11, !state.isProbed {
+        state.isProbed = true
+        unsafe InterimAnswer.write(
+          InterimAnswer.proceed, to: connection.socket, connection.session)
       }
-      switch connection.end {
-      case .none: return false
-      case .gone: return true
-      case .finished:
-        if state.note.isHTTP11, !state.isProbed {
-          state.isProbed = true
-          unsafe InterimAnswer.write(
-            InterimAnswer.proceed, to: connection.socket, connection.session)
-        }
-        return false
-      }
+      return end == .gone
     }
     if isGone { abort() }
   }

@@ -165,4 +165,26 @@ import Testing
       #expect(records[0].status == 0)
     }
   }
+
+  @Test func `ends if the client breaks the connection while the origin takes nothing`()
+    async throws
+  {
+    let (gate, opener) = AsyncStream.makeStream(of: Void.self)
+    // Returns when it is cancelled.
+    let backend = ScriptedBackend(answering: { _, _, _ in
+      for await _ in gate { break }
+      return .text("")
+    })
+    let recorder = Recorder()
+    try await withServer(backend, observers: [recorder]) { port, _ in
+      try await onThread {
+        let client = try RawClient(port: port)
+        client.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 90000000\r\n\r\n")
+        _ = client.sendUntilBlocked([UInt8](repeating: 1, count: 50_000_000))
+        client.breakConnection()
+      }
+      #expect(try await !recorder.records(count: 1)[0].isComplete)
+    }
+    opener.finish()
+  }
 }
