@@ -224,7 +224,11 @@ final class Exchange: Sendable {
     state.withLock { $0.phase = .waiting }
     let isOwn = core.router.isOwnPage(asking: head)
     start { [core] in
-      guard isChange else { return OwnAnswers.page(core.pages?.answer(path: path, query: query)) }
+      guard isChange else {
+        return OwnAnswers.page(
+          core.pages?.answer(
+            path: path, query: query, refusedHosts: core.interceptor?.refusedHosts ?? []))
+      }
       let page = core.pages?.change(path: path, query: query, isOwn: isOwn)
       return page.map(OwnAnswers.page) ?? OwnAnswers.noChange()
     }

@@ -58,6 +58,9 @@ final class Interceptor: Sendable {
   /// Returns the host for which a connection was admitted; `nil` for other connections.
   func target(of socket: Int32) -> InterceptedTarget? { state.withLock { $0.targets[socket] } }
 
+  /// The hosts that are tunnelled because clients have refused our certificate, in order.
+  var refusedHosts: [String] { state.withLock { $0.refused.hosts(at: .now) } }
+
   /// Notes that the client of a connection that was admitted accepts the certificate.
   func asked(_ target: InterceptedTarget) {
     state.withLock { $0.refused.accept(target.url.host) }

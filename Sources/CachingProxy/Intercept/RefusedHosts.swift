@@ -15,6 +15,11 @@ struct RefusedHosts {
     hosts[host].map { $0.refusals >= Self.enough && now < $0.last + Self.duration } ?? false
   }
 
+  /// Returns the hosts that count as refused, in order.
+  func hosts(at now: ContinuousClock.Instant) -> [String] {
+    hosts.keys.filter { contains($0, at: now) }.sorted()
+  }
+
   /// Notes a handshake that a client has broken off after it got our certificate.
   ///
   /// - Returns: Whether the host counts as refused from now on.

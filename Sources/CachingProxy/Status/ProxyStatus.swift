@@ -41,9 +41,6 @@ package final class ProxyStatus: ProxyObserver {
   private let started: Timestamp
   private let traffic = Traffic()
   private let surveyor: StoreSurveyor
-  /// The hosts that are tunnelled for an hour, and the ends of the hours.
-  private let leftAlone = Lock<[String: Timestamp]>([:])
-  private static let maximumLeftAlone = 1_024
   /// Known to the list of sites only, so that no other page can have a site removed.
   private let token = ProxyStatus.makeNonce()
   private let remote: @Sendable () -> RemoteStatistics?
@@ -90,29 +87,26 @@ package final class ProxyStatus: ProxyObserver {
 
   package func tunnelBegan() { traffic.tunnelBegan() }
 
-  package func leftAlone(_ host: String) {
-    let now = Timestamp(nanoseconds: clock.now())
-    leftAlone.withLock { hosts in
-      hosts = hosts.filter { $0.value > now }
-      if hosts.count < Self.maximumLeftAlone { hosts[host] = now.advanced(bySeconds: 3_600) }
-    }
-  }
-
   /// Returns the page for a path below `/.offlinecache/`, or `nil` if there is none. Not called on the
   /// threads of the server.
   ///
   /// The first call, and then at most one every two seconds, starts a walk through the store on a
   /// thread, and waits for it, but not long. The result of a longer walk appears in a later page.
-  package func answer(path: String, query: String) -> ProxyPage? {
+  ///
+  /// - Parameter refusedHosts: The hosts that are tunnelled because clients have refused our
+  ///   certificate.
+  package func answer(
+    path: String, query: String, refusedHosts: @autoclosure () -> [String] = []
+  ) -> ProxyPage? {
     switch path {
     case StatusPaths.page, String(StatusPaths.page.dropLast()):
       let nonce = Self.makeNonce()
       return ProxyPage(
         contentType: "text/html; charset=utf-8", fields: Self.pageFields(nonce: nonce),
-        body: Array(StatusPage(report: report(), nonce: nonce).html.text.utf8))
+        body: Array(StatusPage(report: report(refusedHosts()), nonce: nonce).html.text.utf8))
     case StatusPaths.json:
       return ProxyPage(
-        contentType: "application/json", body: Array((report().json + "\n").utf8))
+        contentType: "application/json", body: Array((report(refusedHosts()).json + "\n").utf8))
     case StatusPaths.sites: return sites(query)
     default: return nil
     }
@@ -164,17 +158,14 @@ package final class ProxyStatus: ProxyObserver {
     surveyor.stop()
   }
 
-  private func report() -> StatusReport {
+  private func report(_ refusedHosts: [String]) -> StatusReport {
     // The survey may wait, so it is made before the clock is read.
     let survey = surveyor.survey()
     let now = Timestamp(nanoseconds: clock.now())
     return StatusReport(
       facts: facts.withLock { $0 }, now: now, started: started, storePath: store.path,
       statistics: store.statistics, limits: store.limits, traffic: traffic.report(at: now),
-      leftAlone: leftAlone.withLock { hosts in
-        hosts.filter { $0.value > now }.keys.sorted()
-      },
-      survey: survey, remote: remote())
+      leftAlone: refusedHosts, survey: survey, remote: remote())
   }
 }
 

@@ -44,4 +44,17 @@ struct RefusedHostsTests {
     #expect(!hosts.contains("0.test", at: now) && hosts.contains("1.test", at: now))
     #expect(hosts.contains("\(RefusedHosts.maximum).test", at: now))
   }
+
+  @Test func `those that count as refused are listed, and no others`() {
+    var hosts = RefusedHosts()
+    _ = hosts.refuse("once.test", at: start)
+    for host in ["b.test", "a.test"] {
+      for _ in 0..<RefusedHosts.enough { _ = hosts.refuse(host, at: start) }
+    }
+    #expect(hosts.hosts(at: start) == ["a.test", "b.test"])
+    // A client that breaks off again makes its hour begin anew, as it does for `contains`.
+    _ = hosts.refuse("a.test", at: start + .seconds(60))
+    #expect(hosts.hosts(at: start + .seconds(3600)) == ["a.test"])
+    #expect(hosts.hosts(at: start + .seconds(3660)).isEmpty)
+  }
 }

@@ -37,37 +37,6 @@ import Testing
     }
   }
 
-  /// The hosts that the report names.
-  private static func leftAlone(_ tested: StatusUnderTest) throws -> [String] {
-    let tunnels = try tested.report()["tunnels"] as? [String: Any]
-    return (tunnels?["left_alone"] as? [[String: String]] ?? []).compactMap { $0["host"] }
-  }
-
-  @Test func `A host is left alone for an hour, anew each time, and not with a clock set back`()
-    throws
-  {
-    let tested = try StatusUnderTest()
-    tested.status.leftAlone("b.test")
-    tested.status.leftAlone("a.test")
-    #expect(try Self.leftAlone(tested) == ["a.test", "b.test"])
-    tested.clock.advance(seconds: 3599)
-    #expect(try Self.leftAlone(tested) == ["a.test", "b.test"])
-    tested.status.leftAlone("a.test")
-    tested.clock.advance(seconds: 1)
-    #expect(try Self.leftAlone(tested) == ["a.test"])
-    tested.clock.advance(seconds: 3599)
-    #expect(try Self.leftAlone(tested).isEmpty)
-  }
-
-  @Test func `No more than 1024 hosts are named, and those whose hour is over make room`() throws {
-    let tested = try StatusUnderTest()
-    for number in 0..<1100 { tested.status.leftAlone("h\(number).test") }
-    #expect(try Self.leftAlone(tested).count == 1024)
-    tested.clock.advance(seconds: 3600)
-    tested.status.leftAlone("new.test")
-    #expect(try Self.leftAlone(tested) == ["new.test"])
-  }
-
   @Test func `A store that cannot remove a site says so`() throws {
     let tested = try StatusUnderTest()
     let failing = ProxyStatus(

@@ -105,8 +105,7 @@ import Testing
     record.clientAddress = text
     record.cacheStatus?.detail = text
     tested.status.answered(record)
-    tested.status.leftAlone(text)
-    let report = try tested.report()
+    let report = try tested.report(refusedHosts: [text])
     #expect(report["version"] as? Int == 1)
     let recent = try #require((report["recent"] as? [[String: Any]])?.first)
     for name in ["method", "url", "reason", "client"] {

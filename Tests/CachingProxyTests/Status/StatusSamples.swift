@@ -98,13 +98,15 @@ final class StatusUnderTest {
   }
 
   /// The text of a page; empty where there is none.
-  func text(_ path: String) -> String {
-    status.answer(path: path, query: "").map { String(decoding: $0.body, as: UTF8.self) } ?? ""
+  func text(_ path: String, refusedHosts: [String] = []) -> String {
+    let page = status.answer(path: path, query: "", refusedHosts: refusedHosts)
+    return page.map { String(decoding: $0.body, as: UTF8.self) } ?? ""
   }
 
   /// The report as JSON, read by another reader than the one that wrote it.
-  func report() throws -> [String: Any] {
-    let read = try JSONSerialization.jsonObject(with: Data(text("/.offlinecache/status").utf8))
+  func report(refusedHosts: [String] = []) throws -> [String: Any] {
+    let text = text("/.offlinecache/status", refusedHosts: refusedHosts)
+    let read = try JSONSerialization.jsonObject(with: Data(text.utf8))
     return read as? [String: Any] ?? [:]
   }
 }
