@@ -87,7 +87,9 @@ final class ClientAcceptor: Sendable {
       switch NewClient.accept(listener) {
       case .client(let client) where receivers.connect == nil: receivers.request(client)
       case .client(let client):
-        if waiting.count >= maximumWaiting { waiting.removeFirst().client.close() }
+        if waiting.count >= maximumWaiting, let oldest = advance(waiting.removeFirst()) {
+          close(oldest)
+        }
         // Most clients send their request at once.
         if let rest = advance(WaitingClient(client, deadline: .now + patience)) {
           waiting.append(rest)

@@ -53,6 +53,18 @@ import Testing
     }
   }
 
+  @Test func `hands over the one that has begun a CONNECT before it makes room`() async throws {
+    let accepting = try Accepting(maximumWaiting: 1)
+    try await onThread {
+      let slow = try RawClient(port: accepting.port)
+      slow.send("CONNECT a")
+      let other = try RawClient(port: accepting.port)
+      #expect(slow.read().end == .closed)
+      #expect(accepting.handed.change { $0.connects } == [Array("CONNECT a".utf8)])
+      _ = other
+    }
+  }
+
   @Test func `hands over what a client has sent of a CONNECT when its time is over`() async throws {
     let accepting = try Accepting(patience: .milliseconds(20))
     try await onThread { [closed] in
