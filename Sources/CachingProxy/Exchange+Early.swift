@@ -93,10 +93,7 @@ extension Exchange {
     guard await beginEarly(UInt64(bytes.count)), let early = state.withLock({ $0.early }) else {
       return
     }
-    var isWhole = bytes.isEmpty
-    if !isWhole { isWhole = await write(early.framed(bytes)) }
-    if isWhole { await endEarly(early) }
-    leaveEarly(isWhole)
+    leaveEarly(await write(early.framed(bytes) + early.end, then: completeEarly))
   }
 
   /// Sends the pieces of an early answer to the client, at its pace.
@@ -115,10 +112,13 @@ extension Exchange {
       while let next = piece {
         count += UInt64(next.count)
         if let length, count > length { throw TooLong() }
-        if !next.isEmpty, !(await write(early.framed(next))) { throw ClientGone() }
-        state.withLock { $0.note.streamedBytes += UInt64(next.count) }
-        isWhole = count == length
-        if isWhole { await endEarly(early) }
+        let isLast = !isWhole && count == length
+        let isSent = await write(early.framed(next) + (isLast ? early.end : [])) { state in
+          state.note.streamedBytes += UInt64(next.count)
+          if isLast { completeEarly(&state) }
+        }
+        if !isSent { throw ClientGone() }
+        if isLast { isWhole = true }
         piece = try await source.next()
       }
       isWhole = length == nil || isWhole
@@ -136,14 +136,15 @@ extension Exchange {
 
   /// Sends the end of an early answer, once.
   private func endEarly(_ early: EarlyAnswer) async {
-    guard state.withLock({ $0.early?.isComplete == false }), await write(early.end) else { return }
-    state.withLock { state in
-      guard !state.isEnded, !state.isAborted else { return }
-      state.early?.isComplete = true
-      // Only if nothing else indicates the end: with both directions shut down, data from the
-      // client that is not read yet would be lost.
-      if early.framing == .connection { connection.finishSending() }
-    }
+    guard state.withLock({ $0.early?.isComplete == false }) else { return }
+    _ = await write(early.end, then: completeEarly)
+  }
+
+  private func completeEarly(_ state: inout State) {
+    state.early?.isComplete = true
+    // Only if nothing else indicates the end: with both directions shut down, data from the client that
+    // is not read yet would be lost.
+    if state.early?.framing == .connection { connection.finishSending() }
   }
 
   /// Lets the connection end after an early answer; at once if the answer broke off.
@@ -173,21 +174,28 @@ extension Exchange {
   ///
   /// While the client's buffers are full, it tries again at increasing intervals. That is rare, and
   /// needs no thread that waits.
-  private func write(_ bytes: [UInt8]) async -> Bool {
+  ///
+  /// - Parameter note: Called with the lock held when the last byte has been taken: a client may leave,
+  ///   and the request end, as soon as it has got that.
+  private func write(
+    _ bytes: [UInt8], then note: (inout State) -> Void = { _ in }
+  ) async -> Bool {
     var rest = bytes[...]
     var pause = Self.shortestPause
     var waited = Duration.zero
     // Safety: the session is used only while the connection is suspended.
     let tls = unsafe connection.session.map { unsafe EncryptedEnd(connection.socket, $0) { _ in } }
-    while !rest.isEmpty {
+    while true {
       let count: Int? = state.withLock { state in
-        guard !state.isEnded, !state.isAborted else { return nil }
-        guard let tls else { return connection.send(rest) }
-        return state.isSuspended ? send(rest, tls, &state) : 0
+        guard !state.isEnded, !state.isAborted, waited < core.patience else { return nil }
+        let count = send(rest, tls, &state)
+        if count == rest.count { note(&state) }
+        return count
       }
-      guard let count, waited < core.patience else { return false }
+      guard let count else { return false }
+      rest = rest.dropFirst(count)
+      if rest.isEmpty { return true }
       if count > 0 {
-        rest = rest.dropFirst(count)
         (pause, waited) = (Self.shortestPause, .zero)
       } else {
         do { try await Task.sleep(for: pause) } catch { return false }
@@ -195,12 +203,16 @@ extension Exchange {
         pause = min(pause + pause, Self.longestPause)
       }
     }
-    return true
   }
 
-  /// Sends as many bytes as the system accepts at once on a suspended connection with TLS; must be
-  /// called with the lock held.
-  private func send(_ bytes: ArraySlice<UInt8>, _ tls: EncryptedEnd, _ state: inout State) -> Int? {
+  /// Sends as many bytes as the system accepts at once, with TLS only on a suspended connection; must
+  /// be called with the lock held.
+  private func send(
+    _ bytes: ArraySlice<UInt8>, _ tls: EncryptedEnd?, _ state: inout State
+  ) -> Int? {
+    if bytes.isEmpty { return 0 }
+    guard let tls else { return connection.send(bytes) }
+    guard state.isSuspended else { return 0 }
     switch unsafe bytes.withUnsafeBytes({ unsafe tls.write($0) }) {
     case .bytes(let count): return count
     case .wouldBlock:
