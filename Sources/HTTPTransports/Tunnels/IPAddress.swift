@@ -82,11 +82,13 @@ package struct IPAddress: Sendable, Hashable {
     }
   }
 
-  /// Whether this machine has the address: what is sent to it comes from it, too. bind(2) would not
-  /// tell on a machine that lets programs bind addresses of others (`ip_nonlocal_bind`).
+  /// Whether this machine has the address: an interface has it, or what is sent to it comes from it, too
+  /// (a route of the kind `local`). bind(2) would not tell on a machine that lets programs bind addresses
+  /// of others (`ip_nonlocal_bind`).
   package var isOfThisMachine: Bool {
     let inner = inner.bytes
     if inner.allSatisfy({ $0 == 0 }) || (inner.count == 4 && inner[0] == 127) { return true }
+    if Self.isOfInterface(inner) { return true }
     if inner.count == 4 {
       var address = sockaddr_in()
       address.sin_family = sa_family_t(AF_INET)
@@ -101,6 +103,23 @@ package struct IPAddress: Sendable, Hashable {
     // Safety: the sixteen bytes are copied into the address.
     unsafe withUnsafeMutableBytes(of: &address.sin6_addr) { unsafe $0.copyBytes(from: inner) }
     return isSource(inner, address, AF_INET6)
+  }
+
+  private static func isOfInterface(_ bytes: [UInt8]) -> Bool {
+    var list: UnsafeMutablePointer<ifaddrs>?
+    // If it cannot be found out, nobody is to connect to it.
+    guard unsafe getifaddrs(&list) == 0 else { return true }
+    defer { unsafe freeifaddrs(list) }
+    var next = unsafe list
+    while let interface = unsafe next {
+      unsafe next = interface.pointee.ifa_next
+      guard let address = unsafe interface.pointee.ifa_addr else { continue }
+      let isWide = unsafe Int32(address.pointee.sa_family) == AF_INET6
+      let length = isWide ? MemoryLayout<sockaddr_in6>.size : MemoryLayout<sockaddr_in>.size
+      // Safety: the family of the address says how long it is; others are left out.
+      if unsafe IPAddress.of(address, length: length)?.address.bytes == bytes { return true }
+    }
+    return false
   }
 
   /// The port does not matter, but must not be 0 on all systems.
