@@ -77,7 +77,7 @@ package protocol ProxyObserver: Sendable {
   /// Called like ``answered(_:)``.
   func leftAlone(_ host: String)
 
-  /// Notes, once, that connections are tunnelled because the authority is not valid any more.
+  /// Notes, once, that connections are tunnelled because the authority is not valid now.
   ///
   /// Called like ``answered(_:)``.
   func authorityEnded()

@@ -200,9 +200,9 @@ private struct TunnelNotice: ProxyObserver {
   func authorityEnded() {
     Task.detached {
       printMessage(
-        "offlinecache: the authority is not valid any more: https is tunnelled, and not stored; "
-          + "undo what trusts it ('offlinecache ca trust --undo'), replace it with "
-          + "'offlinecache ca remove' and 'ca create', and start the proxy again")
+        "offlinecache: the authority is not valid now: https is tunnelled, and not stored; check the "
+          + "clock; if it is right, undo what trusts the authority ('offlinecache ca trust --undo'), "
+          + "replace it with 'offlinecache ca remove' and 'ca create', and start the proxy again")
     }
   }
 }

@@ -109,7 +109,11 @@ final class Interceptor: Sendable {
       if isNew { core.authorityEnded() }
       return true
     }
-    return state.withLock { $0.refused.contains(host, at: .now) }
+    return state.withLock { state in
+      // The clock may have been wrong.
+      state.hasToldEnd = false
+      return state.refused.contains(host, at: .now)
+    }
   }
 
   private func record(_ target: InterceptedTarget, _ client: String, _ reason: String) {

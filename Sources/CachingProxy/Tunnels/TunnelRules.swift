@@ -27,8 +27,8 @@ struct TunnelRules: Sendable {
     if isOffline, let authority, authority.validity != .valid {
       throw RequestRefusal(
         504,
-        "offline, and the authority is \(authority.validity.rawValue): 'offlinecache ca remove' and "
-          + "'ca create' make another one")
+        "offline, and the authority is \(authority.validity.rawValue): check the clock, or make another "
+          + "one with 'offlinecache ca remove' and 'ca create'")
     }
     if isOffline {
       throw RequestRefusal(
