@@ -28,10 +28,14 @@ extension JournalReader {
   ///
   /// - Throws: the error for which it could not be read. It is read again before it is used.
   func noteRemovals(_ state: inout StoreState) throws(StoreError) {
-    let damages = state.journal.damages
+    let (damages, coverage) = (state.journal.damages, state.journal.coverage)
     state.forgetJournal()
     state.removals = Removals()
-    defer { state.journal.damages = damages }
+    defer {
+      state.journal.damages = damages
+      // A journal of which nothing is left looks whole.
+      if coverage != .whole, state.journal.isWhole { state.journal.setPartial() }
+    }
     do throws(StoreError) { _ = try loadOnce(&state) } catch {
       setUnreadable(&state, error)
       throw error
