@@ -253,8 +253,8 @@ extension Evictor {
       throw StoreError(
         .noSpace, path: path,
         cause: "the body has \(length) bytes, \(free) are free on the volume, and the store could "
-          + "free \(removable)",
-        remedy: "free space on the disk")
+          + "free \(removable)" + (kept > 0 ? "; the limits leave \(kept) bytes free" : ""),
+        remedy: kept > 0 ? "free space on the disk, or lower that limit" : "free space on the disk")
     }
   }
 

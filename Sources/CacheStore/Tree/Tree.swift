@@ -129,7 +129,7 @@ package final class Tree: Sendable {
         verified: verifiedBodies, reportDamage: reportDamage)
     } catch {
       if error == .notFound { throw .gone }
-      throw error == .wrongLength || error.isWrongKind ? .damaged : .unreadable
+      throw error.isForNow ? .unreadable : .damaged
     }
   }
 
