@@ -42,8 +42,11 @@ extension KeyFiles {
     let known = before.all.first { $0.hasBodyFile && $0.digest == digest }
     if !isNew {
       switch try standing(name, entry, known) {
-      case .equal where writesAnew: tree.discard(name, in: directory.raw)
       case .equal:
+        if try writesAnew() {
+          tree.discard(name, in: directory.raw)
+          break
+        }
         // The file of an entry that was in the log may not be synced.
         if isSynced { try synchronize(name) }
         usesStandingBody = true
@@ -52,7 +55,7 @@ extension KeyFiles {
       case .none: break
       }
     }
-    if digest == entry.digest, let sharing = before.sharing, !writesAnew,
+    if digest == entry.digest, let sharing = before.sharing, try !writesAnew(),
       share(sharing, name, entry)
     {
       if isSynced { try synchronize(name) }
@@ -79,7 +82,10 @@ extension KeyFiles {
     }
   }
 
-  private var writesAnew: Bool { isSynced && tree.writesBodiesAnew }
+  private func writesAnew() throws(StoreError) -> Bool {
+    guard isSynced else { return false }
+    return try system(path) { () throws(SystemError) in try tree.writesBodiesAnew() }
+  }
 
   private func seededDigest(of entry: NewEntry) throws(StoreError) -> Digest {
     switch entry.body {

@@ -34,14 +34,17 @@ package final class Tree: Sendable {
 
   // MARK: Failed syncs
 
-  /// Whether a body that was there could not be synced in this run of the machine. The next sync would
-  /// succeed without its bytes, so such bodies are written anew.
-  var writesBodiesAnew: Bool {
+  /// Returns whether a body that was there could not be synced in this run of the machine. The next sync
+  /// would succeed without its bytes, so such bodies are written anew.
+  func writesBodiesAnew() throws(SystemError) -> Bool {
     if hasUnsyncedBody.load(ordering: .relaxed) { return true }
     do throws(SystemError) {
       let boot = try fileSystem.readFile(Layout.unsynced, in: place.journal, limit: 8)
       return boot == staging.bootBytes || staging.bootBytes.allSatisfy { $0 == 0 }
-    } catch { return error != .notFound }
+    } catch {
+      if error == .notFound { return false }
+      throw error
+    }
   }
 
   /// Notes for all processes that a body could not be synced.

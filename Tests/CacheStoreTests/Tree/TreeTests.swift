@@ -9,17 +9,17 @@ import Testing
   private let sandbox = StoreSandbox()
   private let files = FaultyFiles()
 
-  @Test func `a note of a failed sync that cannot be read counts`() throws {
+  @Test func `whether a sync has failed must be known`() throws {
     let store = try sandbox.open(Options(fileSystem: files))
     let tree = store.catalog.tree
-    #expect(!tree.writesBodiesAnew)
+    #expect(try !tree.writesBodiesAnew())
     for code in [EMFILE, EIO, ENOMEM] {
       files.faults.set { $0.kind == .open && $0.name == "unsynced" ? SystemError(code) : nil }
-      #expect(tree.writesBodiesAnew)
+      #expect(throws: SystemError(code)) { try tree.writesBodiesAnew() }
     }
     files.faults.set(nil)
     tree.noteUnsyncedBody()
-    #expect(tree.writesBodiesAnew)
+    #expect(try tree.writesBodiesAnew())
     store.close()
   }
 }
