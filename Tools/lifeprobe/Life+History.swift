@@ -74,6 +74,7 @@ extension Life {
         Field("http-url", ByteString(url(of: key))),
         Field("http-request-time", ByteString("\(time.nanoseconds)")),
         Field("http-response-time", ByteString("\(time.nanoseconds)")),
+        Field("http-body-date", ByteString("\(time.date.seconds)")),
       ],
       expires: hasLifetime ? Timestamp(nanoseconds: second * 1_000_000_000) : nil)
     var plan = Plan(
