@@ -11,7 +11,8 @@ struct EntryTotals: Sendable, Hashable {
   var sharedBytes: UInt64 = 0
   var pinnedEntries = 0
   var pinnedBytes: UInt64 = 0
-  var pinnedOverheadBytes: UInt64 = 0
+  /// The least that they take on disk without sharing files.
+  var pinnedStoredBytes: UInt64 = 0
   /// The entries with the tag `spare`, the lengths of their bodies, and the bytes that they would
   /// allocate without sharing files.
   var spareEntries = 0
@@ -34,7 +35,7 @@ struct EntryTotals: Sendable, Hashable {
     if slot.isPinned {
       pinnedEntries += 1
       pinnedBytes += slot.length
-      pinnedOverheadBytes += slot.overhead
+      pinnedStoredBytes += slot.leastStoredBytes
     }
     if slot.isSpare {
       spareEntries += 1
@@ -55,7 +56,7 @@ struct EntryTotals: Sendable, Hashable {
     if slot.isPinned {
       pinnedEntries -= 1
       pinnedBytes -= slot.length
-      pinnedOverheadBytes -= slot.overhead
+      pinnedStoredBytes -= slot.leastStoredBytes
     }
     if slot.isSpare {
       spareEntries -= 1
@@ -67,6 +68,11 @@ struct EntryTotals: Sendable, Hashable {
       unsettledBytes -= allocated + slot.overhead
     }
   }
+}
+
+extension Slot {
+  /// The least that the entry takes on disk without sharing files.
+  var leastStoredBytes: UInt64 { overhead + (isEmbedded ? 0 : length) }
 }
 
 extension Limits {

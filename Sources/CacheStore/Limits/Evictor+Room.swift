@@ -143,18 +143,23 @@ extension Evictor {
       let pinned = state.index.totals.pinnedBytes - min(state.index.totals.pinnedBytes, before)
       if before > 0 { try checkPinQuota(pinned, adding: entry.length, replacing: before, state) }
       guard let most = state.limits.bytes, !hasDelegate else { return false }
-      let kept = pinned - min(pinned, state.index.totals.sharedBytes)
+      let shared = state.index.totals.sharedBytes
+      if state.limits.accounting == .logical {
+        let (bytes, isTooLarge) = (pinned - min(pinned, shared))
+          .addingReportingOverflow(entry.length)
+        return isTooLarge || bytes > most
+      }
+      let replaced = old.map { $0.isPinned ? $0.leastStoredBytes : 0 } ?? 0
+      let others = state.index.totals.pinnedStoredBytes
+      let kept = others - min(others, replaced + shared)
       // An equal body that is stored already takes no more room on disk.
-      let isShared =
-        state.limits.accounting == .allocated
-        && state.index.sharing(entry.digest, length: entry.length) != nil
-      let (bytes, isTooLarge) = kept.addingReportingOverflow(isShared ? 0 : entry.length)
-      if isTooLarge || state.limits.accounting == .logical { return isTooLarge || bytes > most }
+      let isStored =
+        entry.isEmbedded
+        || state.index.sharing(entry.digest, length: entry.length) != nil
+      let (bytes, isTooLarge) = kept.addingReportingOverflow(isStored ? 0 : entry.length)
+      if isTooLarge { return true }
       let budget = JournalBudget(live: size.record, limit: most, journal.sizes).bytes
-      let replaced = old.map { $0.isPinned ? $0.overhead : 0 } ?? 0
-      let others = state.index.totals.pinnedOverheadBytes
-      let overhead = others - min(others, replaced) + size.overhead
-      return bytes + overhead + budget + state.logReserve > most
+      return bytes + size.overhead + budget + state.logReserve > most
     }
     if isTooLong {
       throw StoreError(

@@ -226,7 +226,7 @@ extension Evictor {
       if !evicting { return dead }
       let totals = state.index.totals
       let all = totals.bodyBytes + totals.overheadBytes
-      return dead + all - min(all, totals.pinnedBytes + totals.pinnedOverheadBytes)
+      return dead + all - min(all, totals.pinnedStoredBytes)
     }
     return (free, removable)
   }

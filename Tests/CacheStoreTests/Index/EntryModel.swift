@@ -66,7 +66,8 @@ struct EntryModel {
       if head.isPinned {
         totals.pinnedEntries += 1
         totals.pinnedBytes += head.length
-        totals.pinnedOverheadBytes += (UInt64(head.overhead) + 511) / 512 * 512
+        totals.pinnedStoredBytes +=
+          (UInt64(head.overhead) + 511) / 512 * 512 + (head.isEmbedded ? 0 : head.length)
       }
       if head.isSpare {
         totals.spareEntries += 1
