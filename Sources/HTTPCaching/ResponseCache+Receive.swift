@@ -54,8 +54,10 @@ extension ResponseCache {
       && (head.fields.contains("Vary") || !hasVariants(forwarding.key))
   }
 
+  /// Returns whether a key has other responses than the default one and the history of that.
   func hasVariants(_ key: ByteString) -> Bool {
-    store.outline(of: key).contains { $0.variant != 0 }
+    let history = Self.historyVariant(0)
+    return store.outline(of: key).contains { $0.variant != 0 && $0.variant != history }
       || memory.find(key).contains { $0.info.variant != 0 }
   }
 
