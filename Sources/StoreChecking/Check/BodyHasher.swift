@@ -3,7 +3,8 @@ internal import CacheStore
 internal import CacheSystem
 internal import Synchronization
 
-/// A hasher of bodies, which reads each file once. For one thread, with one buffer for all files.
+/// A hasher of bodies, which does not read a file again whose digest is known. For one thread, with one
+/// buffer for all files.
 @safe
 final class BodyHasher {
   /// The bytes that are read at once.
@@ -104,8 +105,8 @@ final class BodyHasher {
   }
 }
 
-/// The digests of files that have several names, or that a later pass of a repair examines again,
-/// so that each file is read once.
+/// The digests of files that have several names, or that a later pass of a repair examines again. Such
+/// a file is read once, or by each thread that meets it before one of them has its digest.
 final class HashedFiles: Sendable {
   private struct Hashed {
     var length: UInt64

@@ -20,8 +20,10 @@ import Testing
   func `every kind of content has no finding`(_ depth: CheckDepth, _ settling: Settling) throws {
     let sandbox = CheckSandbox()
     try sandbox.fill(settling: settling) { store in try Self.fill(store) }
-    let checked = try sandbox.check(depth, jobs: 2)
+    // Two threads that meet a shared body at the same time may both read it.
+    let checked = try sandbox.check(depth, jobs: 1)
     #expect(checked.findings == [])
+    #expect(try sandbox.check(depth, jobs: 2).findings == [])
     #expect(checked.report.entries == 28)
     #expect(checked.report.storeID?.count == 32)
     // Bodies in metadata files are not shared.
