@@ -49,9 +49,7 @@ extension Catalog {
   }
 
   /// Whether the journal is whole, and could be read to its end.
-  package var isJournalKnown: Bool {
-    reader.withCurrentState { $0.journal.isWhole && $0.journal.unread == nil }
-  }
+  package var isJournalKnown: Bool { reader.withCurrentState { $0.isIndexWhole } }
 
   /// Throws an error if the journal cannot be read to its end now, so that nothing may be decided.
   package func checkReadable() throws(StoreError) { try reader.checkReadable() }

@@ -31,7 +31,7 @@ extension Recovery {
     while let located = cursor.next(in: catalog) {
       for place in located where !place.slot.isUnsettled {
         let slot = place.slot
-        if slot.carriesBody, isBeforeDamage(slot) {
+        if slot.carriesBody, hasLost(after: slot) {
           if isAbsent(place) { try removeAbsent(place) }
         } else if slot.hasBodyFile, catalog.sharesFile(slot), isAbsent(place) {
           _ = try recordAgain(slot, ownsBody: true)

@@ -32,8 +32,7 @@ package final class Recovery: CatalogUser {
   @discardableResult
   func reconcile() -> Bool {
     let uncleanCount = tree.staging.uncleanCount
-    guard let dead = try? deadSessionsNow() else { return false }
-    guard (try? writer.readUnread()) != nil else { return false }
+    guard let dead = try? deadSessionsNow(), (try? writer.readUnread()) != nil else { return false }
     // After a loss of power, an earlier record may count, whose files are removed here.
     if catalog.isIndexWhole {
       // It synchronizes the volume.
@@ -277,10 +276,9 @@ package final class Recovery: CatalogUser {
       guard isPresent else { return }
       for slot in slots {
         // Without its only file, an entry may have been removed by a record that is lost.
-        let isRestored =
-          isWhole || slot.hasBodyFile || found.contains(.metadata(slot.variant))
-          || !isBeforeDamage(slot)
-        if isRestored { restoreMetadata(slot, in: directory, entries) }
+        if slot.hasBodyFile || found.contains(.metadata(slot.variant)) || !hasLost(after: slot) {
+          restoreMetadata(slot, in: directory, entries)
+        }
       }
       removeUnknown(found.subtracting(expected(slots)), in: directory, isWhole: isWhole)
       if slots.isEmpty { tree.discardDirectory(Layout.key(hash), in: shard.directory.raw) }
@@ -331,14 +329,14 @@ package final class Recovery: CatalogUser {
   private func checkBody(of located: Located, isWhole: Bool) {
     let slot = located.slot
     if slot.isUnsettled { return }
-    if slot.carriesBody, isWhole || !isBeforeDamage(slot) {
+    if slot.carriesBody, isWhole || !hasLost(after: slot) {
       restore(located)
     } else if !tree.hasBody(located) {
       setAside(slot, butNot: isWhole ? .shard : .none)
     }
   }
 
-  func isBeforeDamage(_ slot: Slot) -> Bool {
+  func hasLost(after slot: Slot) -> Bool {
     catalog.state.withLock { $0.journal.hasLost(after: slot) }
   }
 
