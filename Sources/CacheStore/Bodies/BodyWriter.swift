@@ -69,16 +69,17 @@ public final class BodyWriter: Sendable {
   /// - Throws: `entryTooLarge` as soon as the body is longer than the limits allow, `noSpace`,
   ///   `inputOutput`, `closed`. The writer is then discarded.
   public func write(_ bytes: UnsafeRawBufferPointer) throws(StoreError) {
-    let (count, free) = (UInt64(bytes.count), store.limits.freeBytes)
+    let (count, limits) = (UInt64(bytes.count), store.limits)
     do throws(StoreError) {
-      if free > 0 {
-        try state.withLock { state throws(StoreError) in try check(state, adding: count) }
+      if limits.freeBytes > 0 {
+        try state.withLock { state throws(StoreError) in try check(state, adding: count, limits) }
         try store.evictor.keepFree(
-          free, adding: count, olderThan: past?.accessed.nanoseconds, forSpare: metadata.isSpare)
+          limits.freeBytes, adding: count, olderThan: past?.accessed.nanoseconds,
+          forSpare: metadata.isSpare)
       }
       try store.evictor.withRoom(for: count) { () throws(StoreError) in
         try state.withLock { state throws(StoreError) in
-          try check(state, adding: count)
+          try check(state, adding: count, limits)
           try system(path) { () throws(SystemError) in
             unsafe try store.fileSystem.write(
               written.file, from: bytes, at: Int64(state.hasher.count))
@@ -92,9 +93,11 @@ public final class BodyWriter: Sendable {
     }
   }
 
-  private func check(_ state: borrowing State, adding count: UInt64) throws(StoreError) {
+  private func check(
+    _ state: borrowing State, adding count: UInt64, _ limits: Limits
+  ) throws(StoreError) {
     guard state.session != nil else { throw .closed(path) }
-    try store.checkLength(state.hasher.count + count, isSpare: metadata.isSpare)
+    try store.checkLength(state.hasher.count + count, limits, isSpare: metadata.isSpare)
   }
 
   /// Appends bytes to the body.
