@@ -170,14 +170,13 @@ extension Store {
     let hash = located.slot.keyHash
     var keyFiles: KeyFiles
     do throws(StoreError) {
-      keyFiles = try KeyFiles(catalog.tree, shard, hash, isKnown: true)
+      keyFiles = try KeyFiles(catalog.tree, shard, hash, staging: session, isKnown: true)
     } catch {
       if catalog.isRemoval(error, of: shard.entries) { return .outdated }
       throw error
     }
     do throws(StoreError) {
-      try keyFiles.placeMetadata(
-        draft.document, located.slot.variant, replacing: true, staging: session)
+      try keyFiles.placeMetadata(draft.document, located.slot.variant, replacing: true)
       if let placed = try append(draft, inPlaceOf: located) {
         try compactor.sync(placed)
         if !keyFiles.finishMetadata() { requestMetadata() }

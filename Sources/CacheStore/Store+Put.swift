@@ -84,13 +84,14 @@ extension Store {
       }
       var keyFiles: KeyFiles
       do throws(StoreError) {
-        keyFiles = try KeyFiles(catalog.tree, shard, hash, isKnown: before.hasFiles)
+        keyFiles = try KeyFiles(
+          catalog.tree, shard, hash, staging: session, isKnown: before.hasFiles)
       } catch {
         if catalog.isRemoval(error, of: shard.entries) { return nil }
         throw error
       }
       do throws(StoreError) {
-        let info = try place(entry, before, in: shard, &keyFiles, staging: session)
+        let info = try place(entry, before, in: shard, &keyFiles)
         if info == nil { keyFiles.undo() }
         return info
       } catch {
@@ -105,15 +106,13 @@ extension Store {
   ///
   /// - Returns: `nil` if another entry of the key was changed, or all entries were removed meanwhile.
   private func place(
-    _ entry: NewEntry, _ before: Before, in shard: borrowing Shard, _ keyFiles: inout KeyFiles,
-    staging session: Session
+    _ entry: NewEntry, _ before: Before, in shard: borrowing Shard, _ keyFiles: inout KeyFiles
   ) throws(StoreError) -> EntryInfo? {
     let body = try keyFiles.placeBody(entry, before)
     let draft = try Draft(
       entry.stored(digest: body.digest, at: moment(of: entry, before)), keyFiles.hash,
       bodyFile: body.file, sequence: before.nextSequence, for: catalog.tree)
-    try keyFiles.placeMetadata(
-      draft.document, entry.variant, replacing: before.old != nil, staging: session)
+    try keyFiles.placeMetadata(draft.document, entry.variant, replacing: before.old != nil)
     try keyFiles.synchronize(shard)
     let (record, head) = (draft.record, draft.record.head)
     let entries = shard.entries

@@ -56,7 +56,8 @@ extension Settler {
     var keyFiles: KeyFiles
     do throws(StoreError) {
       keyFiles = try KeyFiles(
-        tree, shard, entry.slot.keyHash, isKnown: before.hasFiles, isSynced: false)
+        tree, shard, entry.slot.keyHash, staging: session, isKnown: before.hasFiles,
+        isSynced: false)
     } catch {
       if catalog.isRemoval(error, of: shard.entries) { return nil }
       throw error
@@ -74,7 +75,7 @@ extension Settler {
       let document = try tree.document(
         for: StoredEntry(entry.record), sequence: entry.record.sequence,
         isEmbedded ? entry.body : nil)
-      try keyFiles.placeMetadata(document, head.variant, replacing: false, staging: session)
+      try keyFiles.placeMetadata(document, head.variant, replacing: false)
       // The record of an entry whose body has another name now is written anew, without the body.
       if body.digest != head.digest, place.isDurable { try volumeSync.synchronize() }
       let entries = shard.entries

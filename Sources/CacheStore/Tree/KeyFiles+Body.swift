@@ -43,13 +43,13 @@ extension KeyFiles {
     if !isNew {
       switch try standing(name, entry, known) {
       case .equal:
+        usesStandingBody = true
         if try writesAnew() {
-          tree.discard(name, in: directory.raw)
-          break
+          try replace(name, with: entry)
+          return UInt64(UInt32.random(in: 1 ... .max))
         }
         // The file of an entry that was in the log may not be synced.
         if isSynced { try synchronize(name) }
-        usesStandingBody = true
         return UInt64(known?.bodyFile ?? .random(in: 1 ... .max))
       case .another: return nil
       case .none: break
@@ -77,6 +77,25 @@ extension KeyFiles {
       let file = try files.open(name, in: directory, [.read])
       do throws(SystemError) { try files.synchronize(file, names: false) } catch {
         tree.noteUnsyncedBody()
+        throw error
+      }
+    }
+  }
+
+  /// Replaces an equal body that may never reach the disk. The present entry always has one of both,
+  /// also if this one cannot be written or the entry is not stored.
+  private func replace(_ name: PathName, with entry: NewEntry) throws(StoreError) {
+    let new = session.unusedName()
+    try system("\(path)/\(name.text)") { () throws(SystemError) in
+      switch entry.body {
+      case .bytes(let bytes):
+        try files.writeNew(new, in: session.directory, bytes, synced: isSynced)
+      case .staged(let file): try copy(file.content, to: new, in: session)
+      }
+      do throws(SystemError) {
+        try files.rename(new, in: session.directory.raw, to: name, in: directory.raw)
+      } catch {
+        try? files.removeFile(new, in: session.directory.raw)
         throw error
       }
     }

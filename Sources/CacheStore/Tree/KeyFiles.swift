@@ -12,6 +12,8 @@ struct KeyFiles: ~Copyable {
   /// Whether the files are synced, so that the record need not carry the body.
   let isSynced: Bool
   private let shard: Int32
+  /// The session with the files that have not got their names yet.
+  let session: Session
   var isNew: Bool
   var madeBody: PathName?
   /// The file in staging that became the body.
@@ -19,14 +21,15 @@ struct KeyFiles: ~Copyable {
   /// Whether the body is a file that was there. Its name may not be on disk yet.
   var usesStandingBody = false
   private var madeMetadata: PathName?
-  /// A new metadata file: its name in staging, the name that it will get, and the session with it.
-  private var staged: (from: PathName, to: PathName, session: Session)?
+  /// A new metadata file: its name in staging, and the name that it will get.
+  private var staged: (from: PathName, to: PathName)?
 
   var files: any FileSystem { tree.fileSystem }
   var path: String { "\(tree.path)/entries/\(Layout.keyPath(hash).text)" }
 
   init(
-    _ tree: Tree, _ shard: borrowing Shard, _ hash: KeyHash, isKnown: Bool, isSynced: Bool = true
+    _ tree: Tree, _ shard: borrowing Shard, _ hash: KeyHash, staging session: Session,
+    isKnown: Bool, isSynced: Bool = true
   ) throws(StoreError) {
     let name = Layout.key(hash)
     let path = "\(tree.path)/entries/\(Layout.keyPath(hash).text)"
@@ -41,6 +44,7 @@ struct KeyFiles: ~Copyable {
       throw error
     }
     self.tree = tree
+    self.session = session
     self.isSynced = isSynced && tree.durability == .full
     self.hash = hash
     self.shard = shard.directory.raw
@@ -98,13 +102,13 @@ struct KeyFiles: ~Copyable {
   /// The file is not synced, because the record in the journal has the same content, and is synced
   /// if the store survives a loss of power. Then the file is written again from the record.
   mutating func placeMetadata(
-    _ document: [UInt8], _ variant: UInt64, replacing: Bool, staging session: Session
+    _ document: [UInt8], _ variant: UInt64, replacing: Bool
   ) throws(StoreError) {
     let name = Layout.metadata(variant)
     do throws(SystemError) {
       if replacing {
         let from = session.unusedName()
-        staged = (from, name, session)
+        staged = (from, name)
         let file = try files.open(
           from, in: session.directory, [.write, .create, .exclusive])
         try files.write(file, document)
@@ -168,10 +172,10 @@ struct KeyFiles: ~Copyable {
     self.staged = nil
     do throws(SystemError) {
       try files.rename(
-        staged.from, in: staged.session.directory.raw, to: staged.to, in: directory.raw)
+        staged.from, in: session.directory.raw, to: staged.to, in: directory.raw)
       return true
     } catch {
-      try? files.removeFile(staged.from, in: staged.session.directory.raw)
+      try? files.removeFile(staged.from, in: session.directory.raw)
       return false
     }
   }
@@ -182,7 +186,7 @@ struct KeyFiles: ~Copyable {
   /// Removes the files that were made and that no record refers to. A body that was moved from staging
   /// is moved back, so that the caller can try again.
   mutating func undo() {
-    if let staged { try? files.removeFile(staged.from, in: staged.session.directory.raw) }
+    if let staged { try? files.removeFile(staged.from, in: session.directory.raw) }
     if let madeMetadata { tree.discard(madeMetadata, in: directory.raw) }
     if let madeBody, !moveBack(madeBody) { tree.discard(madeBody, in: directory.raw) }
     if isNew { tree.discardDirectory(Layout.key(hash), in: shard) }
@@ -197,22 +201,24 @@ struct KeyFiles: ~Copyable {
       return true
     } catch {
       // Another process has removed all entries, and this file with them.
-      try? copyBack(bodySource)
+      try? copy(bodySource.content, to: bodySource.name, in: bodySource.session)
       return false
     }
   }
 
-  private func copyBack(_ source: StagedFile) throws(SystemError) {
-    let copy = try files.open(
-      source.name, in: source.session.directory, [.write, .create, .exclusive])
+  /// Copies a body into a new file of a session.
+  func copy(
+    _ content: StagedBody, to name: PathName, in session: Session
+  ) throws(SystemError) {
+    let copy = try files.open(name, in: session.directory, [.write, .create, .exclusive])
     do throws(SystemError) {
-      let length = try files.status(of: source.content.file.raw).length
-      try files.readPieces(of: source.content.file, count: length) {
+      let length = try files.status(of: content.file.raw).length
+      try files.readPieces(of: content.file, count: length) {
         piece, offset throws(SystemError) in try files.write(copy, piece, at: offset)
       }
       if isSynced { try files.synchronize(copy, names: false) }
     } catch {
-      try? files.removeFile(source.name, in: source.session.directory.raw)
+      try? files.removeFile(name, in: session.directory.raw)
       throw error
     }
   }

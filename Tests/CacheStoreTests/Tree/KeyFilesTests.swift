@@ -1,15 +1,20 @@
 import CacheFormat
-import CacheStore
 import CacheSystem
 import Foundation
 import SimulatedFiles
 import Testing
+
+@testable import CacheStore
 
 /// Every call to the system fails once, at each place where a change makes one: the change is done
 /// whole, or not at all and said so.
 @Suite struct KeyFilesTests {
   enum Change: String, CaseIterable, Sendable {
     case new, replace, replaceWithEqual, share, commit, update, remove, removeAll
+    /// Stores an equal body again after a sync has failed, from memory or from staging.
+    case writeAnew, writeAnewStaged
+
+    var isAfterFailedSync: Bool { self == .writeAnew || self == .writeAnewStaged }
   }
 
   static let errors = [ENOSPC, EIO, EMFILE, EACCES]
@@ -21,13 +26,17 @@ import Testing
     switch change {
     case .new: try store.put(Self.old, for: "new")
     case .replace: try store.put([9, 9], for: "k")
-    case .replaceWithEqual:
+    case .replaceWithEqual, .writeAnew:
       try store.put(Self.old, for: "k", metadata: EntryMetadata(status: 201))
     case .share: try store.put(Self.other, for: "k")
     case .commit:
       let writer = try store.makeWriter(for: "k")
       try writer.write([8])
       try writer.write([8])
+      try writer.commit()
+    case .writeAnewStaged:
+      let writer = try store.makeWriter(for: "k", metadata: EntryMetadata(status: 201))
+      try writer.write(Self.old)
       try writer.commit()
     case .update: try store.update("k") { $0.status = 201 }
     case .remove: try store.remove("k")
@@ -40,7 +49,7 @@ import Testing
     switch change {
     case .new: (nil, Self.old, nil)
     case .replace: (Self.old, [9, 9], nil)
-    case .replaceWithEqual, .update: (Self.old, Self.old, 201)
+    case .replaceWithEqual, .writeAnew, .writeAnewStaged, .update: (Self.old, Self.old, 201)
     case .share: (Self.old, Self.other, nil)
     case .commit: (Self.old, [8, 8], nil)
     case .remove, .removeAll: (Self.old, nil, nil)
@@ -79,9 +88,11 @@ import Testing
     for place in 0..<200 {
       let sandbox = StoreSandbox()
       let files = FaultyFiles()
-      let store = try sandbox.open(Options(fileSystem: files))
+      let durability: Durability = change.isAfterFailedSync ? .full : .process
+      let store = try sandbox.open(Options(durability: durability, fileSystem: files))
       try store.put(Self.old, for: "k", metadata: EntryMetadata(status: 200))
       try store.put(Self.other, for: "o")
+      if change.isAfterFailedSync { store.catalog.tree.noteUnsyncedBody() }
       try store.pin("o")
       try store.pin("k")
       let fault = make(place)

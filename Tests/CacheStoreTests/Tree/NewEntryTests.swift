@@ -161,7 +161,7 @@ import Testing
       let new = entry(
         .staged(StagedFile(name: name, session: session, content: writer.written)))
       let before = store.catalog.state.withLock { Before(&$0, hash, new, now: 0) }
-      var files = try KeyFiles(store.catalog.tree, shard, hash, isKnown: false)
+      var files = try KeyFiles(store.catalog.tree, shard, hash, staging: session, isKnown: false)
       _ = try files.placeBody(new, before)
       #expect(sandbox.bodies.count == 1)
       files.undo()
