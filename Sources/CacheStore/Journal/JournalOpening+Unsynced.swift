@@ -111,25 +111,30 @@ private struct UnsyncedSearch {
     var before = unsealedEnd.take()
     var reader = SegmentReader(
       segment.number, hashSeed: hashSeed, from: Int64(SegmentHeader.count))
-    guard let length = try? fileSystem.length(of: segment.file.raw) else { return nil }
-    try? reader.read(segment.file, upTo: length, fileSystem) { item in
-      switch item {
-      case .record(let header, let bytes, let place):
-        let end = before.take()
-        unsealedEnd = header.type == .seal ? nil : header.sequence
-        let isSynced = header.sequence <= synced
-        if header.sequence >= synced { synced = 0 }
-        if isSynced { break }
-        if let end, header.sequence != end &+ 1 { found = (place, false) }
-        if let (head, body) = unsafe PutHead.carrying(header, bytes),
-          unsafe !head.digest.names(body, hashSeed: hashSeed)
-        {
-          found = (place, false)
+    do throws(SystemError) {
+      let length = try fileSystem.length(of: segment.file.raw)
+      try reader.read(segment.file, upTo: length, fileSystem) { item in
+        switch item {
+        case .record(let header, let bytes, let place):
+          let end = before.take()
+          unsealedEnd = header.type == .seal ? nil : header.sequence
+          let isSynced = header.sequence <= synced
+          if header.sequence >= synced { synced = 0 }
+          if isSynced { break }
+          if let end, header.sequence != end &+ 1 { found = (place, false) }
+          if let (head, body) = unsafe PutHead.carrying(header, bytes),
+            unsafe !head.digest.names(body, hashSeed: hashSeed)
+          {
+            found = (place, false)
+          }
+        case .damage(let range): if synced == 0 { found = (range.lowerBound, false) }
+        case .tail(let range): if synced == 0 { found = (range.lowerBound, true) }
         }
-      case .damage(let range): if synced == 0 { found = (range.lowerBound, false) }
-      case .tail(let range): if synced == 0 { found = (range.lowerBound, true) }
+        return found == nil
       }
-      return found == nil
+    } catch {
+      // Where the segment ends is not known.
+      unsealedEnd = nil
     }
     return found
   }

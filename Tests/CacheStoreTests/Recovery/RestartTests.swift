@@ -59,6 +59,33 @@ import Testing
     #expect(failures == [])
   }
 
+  @Test func `a read that fails once cuts nothing off`() throws {
+    let body = TestBody.make(8_000, seed: 3)
+    var place = 0
+    var hasStruck = true
+    while hasStruck {
+      place += 1
+      let volume = SimulatedVolume()
+      let process = SimulatedProcess(on: volume)
+      let store = try open(process)
+      for number in 0..<300 { try store.put(body, for: ByteString("\(number)")) }
+      store.catalog.journal.rollsNext.store(true, ordering: .relaxed)
+      try store.put(body.reversed(), for: "promised")
+      process.end()
+      let next = SimulatedProcess(on: volume)
+      next.setFault(
+        SimulatedFault(.fail(.inputOutput), at: place) {
+          $0.kind == .read && $0.name == "00000001.log"
+        })
+      let again = try open(next, boot: 2)
+      hasStruck = next.struck != nil
+      next.setFault(nil)
+      #expect(again.lookUp("promised").entry?.body == body.reversed(), "read \(place)")
+      again.close()
+    }
+    #expect(place > 4)
+  }
+
   @Test func `a store opens where a quota does not let its journal be cut`() throws {
     let cuts = Atomic<Int>(0)
     let body = TestBody.make(4_000, seed: 1)
