@@ -207,6 +207,17 @@ struct StoreState: ~Copyable {
     return true
   }
 
+  /// Does the same for a store that writes nothing, and so cannot set aside entries that may have been
+  /// removed: they are left out.
+  mutating func completeWithoutWriting(since earlier: IndexVersion) {
+    guard version == earlier, !isComplete else { return }
+    for number in 0..<UInt32(index.slotCount) {
+      let slot = index[number]
+      if slot.isLive, !slot.isUnsettled, isDoubtful(slot) { remove(slot.keyHash, slot.variant) }
+    }
+    _ = setCompleted(since: earlier)
+  }
+
   /// Forgets what the journal says, so that all of it is read again.
   mutating func forgetJournal() {
     clear()

@@ -143,7 +143,7 @@ package final class Recovery: CatalogUser {
         }
       } catch { isRead = false }
     }
-    if isRead { _ = catalog.state.withLock { $0.setCompleted(since: version) } }
+    if isRead { catalog.state.withLock { $0.completeWithoutWriting(since: version) } }
   }
 
   /// Waits up to a second for the comparison of tree and journal. Called when the store is closed,

@@ -87,6 +87,26 @@ import Testing
     store.close()
   }
 
+  @Test func `a list of a store that is only read has no entry that may be removed`() throws {
+    var store = try sandbox.open()
+    try store.put([1], for: "a")
+    try store.put([2], for: "long")
+    try store.put([3], for: "kept")
+    try store.settle()
+    let segment = try #require(sandbox.segments.last)
+    let end = sandbox.bytes(segment).count
+    try store.remove("a")
+    try store.remove("long")
+    try store.put([4], for: "b")
+    store.close()
+    for place in [24, 104] { sandbox.flip(segment, at: end + place) }
+    store = try sandbox.open(Options(isReadOnly: true))
+    #expect(store.entries().map(\.key.description).sorted() == ["b", "kept"])
+    #expect(store.lookUp("a").entry == nil && store.lookUp("long").entry == nil)
+    #expect(store.lookUp("kept").entry?.body == [3])
+    store.close()
+  }
+
   @Test func `a copy is not current while the end of the journal cannot be read`() throws {
     let files = FaultyFiles()
     let store = try sandbox.open(Options(fileSystem: files), settling: .within(seconds: 3_600))
