@@ -61,7 +61,7 @@ package final class Recovery: CatalogUser {
     // could not be removed would be an entry again if the journal were lost.
     guard catalog.isIndexWhole, tree.staging.uncleanCount == uncleanCount else { return false }
     tree.staging.setCompared(uncleanCount)
-    catalog.state.withLock { $0.endedUncleanly = false }
+    catalog.state.withLock { ($0.endedUncleanly, $0.journal.hasRestarted) = (false, false) }
     removeSessions(dead)
     return true
   }
