@@ -132,7 +132,7 @@ extension JournalReader {
       state.journal.needsReload = false
       do throws(StoreError) {
         try load(&state)
-        if state.journal.current != nil, state.journal.isWhole { return }
+        if state.journal.current != nil, state.journal.isWhole { return noteCutOff(&state) }
         // Damage stays in its place, unlike a segment that is dropped meanwhile.
         if state.journal.damagedPlace == damagedPlace { break }
         damagedPlace = state.journal.damagedPlace
@@ -144,6 +144,7 @@ extension JournalReader {
     }
     // Also if no segment is left: the entries are found in the tree.
     state.journal.setPartial()
+    noteCutOff(&state)
     upkeep.request(.reconcile)
   }
 

@@ -86,7 +86,7 @@ final class JournalReader: Sendable {
     read(&state)
     let isNewlyDamaged =
       state.isOpened && coverage != .partial && state.journal.coverage == .partial
-    if !isNewlyDamaged && !state.journal.needsReload { return }
+    if !isNewlyDamaged && !state.journal.needsReload { return noteCutOff(&state) }
     state.journal.damages = damages
     reload(&state)
   }
@@ -191,15 +191,24 @@ final class JournalReader: Sendable {
 
   /// Reads the journal again after a part was cut off. Others do not have its records.
   private func readCutOff(_ state: inout StoreState) {
-    let sequence = state.journal.sequence
+    state.journal.cutFrom = max(state.journal.cutFrom, state.journal.sequence)
     if let cut = state.journal.current { journal.sync.forget(from: cut.number) }
     reload(&state)
     upkeep.request(.reconcile)
-    guard state.journal.isWhole, state.journal.unread == nil, state.journal.sequence < sequence,
-      (try? noteLostRecords(&state, through: sequence)) != nil
-    else { return }
-    // The records were lost at the end of what is left, not when the store was opened.
-    state.journal.setNotWhole()
+  }
+
+  /// Makes the journal count as damaged if records are missing now that were cut off, once it could be
+  /// read again.
+  func noteCutOff(_ state: inout StoreState) {
+    let sequence = state.journal.cutFrom
+    if sequence == 0 || state.journal.needsReload || state.journal.unread != nil { return }
+    if state.journal.sequence < sequence {
+      if state.journal.isWhole, (try? noteLostRecords(&state, through: sequence)) == nil { return }
+      // The records were lost at the end of what is left, not when the store was opened.
+      state.journal.setNotWhole()
+      state.journal.sequence = max(state.journal.sequence, sequence)
+    }
+    state.journal.cutFrom = 0
   }
 
   /// Returns the end of what counts of the last segment, if the system refuses to cut off the rest; `nil` also

@@ -65,6 +65,9 @@ struct JournalState {
   var tornBytes: Int64 = 0
   /// The end of what counts of the journal, if the system refuses to cut off the rest.
   var cutOff: RefusedCut?
+  /// The sequence number of the last record that was read before a part of the journal was cut off; 0 once
+  /// that was noted as damage.
+  var cutFrom: UInt64 = 0
   /// Whether the journal has to be read again, because another process dropped segments that this
   /// one had not read.
   var needsReload = false

@@ -92,13 +92,23 @@ import Testing
     #expect(try open().lookUp("files").entry?.body == TestBody.make(20_000, seed: 1))
   }
 
-  @Test(arguments: [false, true])
-  func `a removal that somebody has cut off brings nothing back`(isReplaced: Bool) throws {
-    let store = try open()
+  @Test(arguments: [false, true], [false, true])
+  func `a removal that somebody has cut off brings nothing back`(
+    isReplaced: Bool, isUnreadable: Bool
+  ) throws {
+    let files = FaultyFiles()
+    let store = try open(Options(fileSystem: files))
     try store.put([1], for: "a")
     let end = try segment().seekToEnd()
     if isReplaced { try store.put([2], for: "a") } else { try store.remove("a") }
     try segment().truncate(atOffset: end)
+    if isUnreadable {
+      files.faults.set {
+        $0.kind == .open && $0.name.hasSuffix(".log") ? SystemError(EMFILE) : nil
+      }
+      #expect(store.lookUp("a").entry?.body != [1])
+      files.faults.set(nil)
+    }
     for _ in 0..<3 {
       #expect(store.lookUp("a").entry?.body != [1])
       store.waitUntilIdle()
