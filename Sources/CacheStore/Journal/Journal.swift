@@ -185,8 +185,12 @@ package final class Journal: Sendable {
     while try isTaken(number) {
       do throws(StoreError) {
         let found = try open(number)
-        if isEmpty(found), found.version >= version { return number }
-      } catch  where error.code != .newerFormat {
+        if isEmpty(found), found.version >= version {
+          if place.isDurable { try synchronize(found) }
+          return number
+        }
+      } catch {
+        if error.code == .newerFormat || SystemError(error.errno).mayPass { throw error }
         // Damaged, or another store's.
       }
       number += 1
@@ -198,6 +202,15 @@ package final class Journal: Sendable {
     }
     try write(number, version: version)
     return number
+  }
+
+  /// Makes a segment that is used, although another process may have made it without a sync, survive a
+  /// loss of power.
+  private func synchronize(_ segment: Segment) throws(StoreError) {
+    try system(path(of: segment.number)) { () throws(SystemError) in
+      try files.synchronize(segment.file, names: true)
+      try files.synchronize(place.journal, names: true)
+    }
   }
 
   /// Returns whether there is a file with the name of a segment.
