@@ -123,6 +123,9 @@ final class JournalReader: Sendable {
       }
       do throws(StoreError) {
         let segment = try journal.open(state.journal.endNumber)
+        state.journal.unread = nil
+        // One without records was left by a process that was killed just after it had made it.
+        guard journal.hasRecords(segment) else { return }
         state.journal.segments.append(SegmentUse(segment: segment))
         readOn(&state)
       } catch {

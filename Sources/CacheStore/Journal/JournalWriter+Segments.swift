@@ -26,13 +26,14 @@ extension JournalWriter {
         (state.journal.nextNumber, state.journal.segments.isEmpty)
       }
       // Others may be able to read a segment that is lost here.
-      if !isFirst { try replaceLock() }
-      let segment = try makeSegment(number)
+      let (segment, bytes) =
+        isFirst ? (try makeSegment(number), []) : try beginWithoutSeal(number)
       return reader.state.withLock { state in
         // A thread that only reads may have found the file already.
         if let found = state.journal.current { return found }
         state.journal.add(segment)
         state.journal.lockNumber = place.lock.number
+        apply(bytes, of: segment, to: &state)
         return segment
       }
     }
@@ -96,18 +97,35 @@ extension JournalWriter {
     if isOld { journal.rollsNext.store(true, ordering: .relaxed) }
   }
 
-  /// Begins a new segment after a linked one, or one that cannot be read. The caller holds the
-  /// journal's lock.
-  func leave(_ linked: Segment) throws(StoreError) -> Segment {
-    try replaceLock()
-    let segment = try makeSegment(linked.number + 1)
+  /// Begins a new segment after a linked one, or one whose end is given up because it cannot be read. The
+  /// caller holds the journal's lock.
+  func leave(_ left: Segment) throws(StoreError) -> Segment {
+    let (segment, bytes) = try beginWithoutSeal(left.number + 1)
     journal.rollsNext.store(false, ordering: .relaxed)
     reader.state.withLock { state in
-      guard state.journal.current === linked else { return }
+      guard state.journal.current === left else { return }
       state.journal.goOn(with: segment)
       state.journal.lockNumber = place.lock.number
+      state.journal.giveUpUnread()
+      apply(bytes, of: segment, to: &state)
     }
     return segment
+  }
+
+  /// Begins a segment after one that gets no seal, with a record without accesses: others take one without
+  /// records for a segment that nobody goes on in. The caller holds the journal's lock.
+  ///
+  /// - Returns: the segment, and the bytes after its header.
+  private func beginWithoutSeal(
+    _ number: UInt32
+  ) throws(StoreError) -> (segment: Segment, bytes: [UInt8]) {
+    try beginSession()
+    try replaceLock()
+    let segment = try makeSegment(number)
+    let sequence = reader.state.withLock { $0.journal.sequence }
+    let bytes = try journal.write(
+      [TouchRecord.bytes([])], to: segment, at: Int64(SegmentHeader.count), after: sequence)
+    return (segment, bytes)
   }
 
   /// Replaces the file `lock`, so that others look for a segment that follows one without a seal. The

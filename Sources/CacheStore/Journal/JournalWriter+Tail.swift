@@ -79,7 +79,6 @@ extension JournalWriter {
       let unread = reader.withCurrentState { $0.journal.unread == nil ? nil : $0.journal.current }
       guard let unread else { return }
       _ = try leave(unread)
-      reader.state.withLock { $0.journal.giveUpUnread() }
     }
   }
 

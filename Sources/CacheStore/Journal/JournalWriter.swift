@@ -84,13 +84,19 @@ package final class JournalWriter: Sendable {
     reader.state.withLock { state in
       // Another thread may have read the records already.
       guard state.journal.current === segment, state.journal.position == start else { return }
-      // Safety: the array outlives the call.
-      unsafe bytes.withUnsafeBytes { buffer in
-        var written = SegmentReader(segment.number, hashSeed: hashSeed, from: start)
-        unsafe written.read(buffer) { reader.apply($0, of: segment, to: &state) }
-      }
+      apply(bytes, of: segment, to: &state)
     }
     return AppendedPlace(segment: segment, end: end)
+  }
+
+  /// Applies records that were written at the position of the current segment.
+  func apply(_ bytes: [UInt8], of segment: Segment, to state: inout StoreState) {
+    // Safety: the array outlives the call.
+    unsafe bytes.withUnsafeBytes { buffer in
+      var written = SegmentReader(
+        segment.number, hashSeed: hashSeed, from: state.journal.position)
+      unsafe written.read(buffer) { reader.apply($0, of: segment, to: &state) }
+    }
   }
 
   /// Does the same as `Compactor.sync` without writing the journal anew, for records that are not

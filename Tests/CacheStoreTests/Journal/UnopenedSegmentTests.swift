@@ -66,6 +66,47 @@ import Testing
     again.close()
   }
 
+  @Test func `a store whose older segment cannot be read for now is not opened`() throws {
+    let sandbox = StoreSandbox()
+    let store = try sandbox.open(settling: .within(seconds: 3_600))
+    for key in 0..<3 {
+      try store.put([UInt8(key)], for: "\(key)")
+      roll(store)
+    }
+    store.close()
+    let files = FaultyFiles()
+    // Its header can be read.
+    files.faults.set {
+      $0.kind == .read && $0.name == "00000001.log" && $0.offset > 0 ? SystemError(ENOMEM) : nil
+    }
+    let error = #expect(throws: StoreError.self) {
+      try sandbox.open(Options(fileSystem: files), settling: .within(seconds: 3_600))
+    }
+    #expect(error?.errno == ENOMEM && error?.path.hasSuffix("00000001.log") == true)
+    let again = try sandbox.open(settling: .within(seconds: 3_600))
+    expectAll(in: [again], 3)
+    again.close()
+  }
+
+  @Test func `all go on in a segment that was begun without a seal`() throws {
+    let stores = [try open(first)]
+    try stores[0].put([0], for: "0")
+    second.setFault(fault(EIO, "00000001.log"))
+    var options = Options(settling: .within(seconds: 3_600), fileSystem: second)
+    (options.bootName, options.isSupervised) = ([1], true)
+    let other = try Store(at: CrashScenario.path, options: options)
+    other.catalog.writer.beginJournal()
+    try stores[0].put([1], for: "1")
+    try other.put([2], for: "2")
+    #expect(other.lookUp("1").entry?.body == [1])
+    #expect(stores[0].lookUp("2").entry?.body == [2])
+    second.setFault(nil)
+    for store in [other] + stores { store.close() }
+    let again = try open(SimulatedProcess(on: volume))
+    for key in 1...2 { #expect(again.lookUp("\(key)").entry?.body == [UInt8(key)]) }
+    again.close()
+  }
+
   @Test(arguments: [EMFILE, ENFILE, EIO, EACCES])
   func `nothing is stored elsewhere while the segment of the others cannot be opened`(
     code: Int32
