@@ -78,6 +78,7 @@ extension JournalReader {
       state.journal.countTail()
       // A next segment that could not be opened is tried again.
       if state.journal.last?.isSealed == true { state.journal.unread = nil }
+      if state.journal.unread?.mayPass == true { try check(state) }
       state.journal.giveUpUnread()
       if try !loadSegment(&state, number) { isRead = false }
     }
@@ -113,8 +114,7 @@ extension JournalReader {
       return state.journal.unread == nil
     } catch {
       // A bad sector may stay, and counts as damage. All else that may pass keeps the store closed.
-      let cause = SystemError(error.errno)
-      if error.code == .newerFormat || cause.isForNow && cause != .inputOutput { throw error }
+      if error.code == .newerFormat || SystemError(error.errno).mayPass { throw error }
       state.journal.segments.append(nil)
       state.journal.noteDamage()
       return error.code != .inputOutput

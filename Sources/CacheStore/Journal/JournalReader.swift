@@ -129,6 +129,9 @@ final class JournalReader: Sendable {
         state.journal.segments.append(SegmentUse(segment: segment))
         readOn(&state)
       } catch {
+        let cause = SystemError(error.errno)
+        if cause.mayPass { return setUnread(&state, cause) }
+        state.journal.unread = nil
         refuse(&state, error)
       }
     }

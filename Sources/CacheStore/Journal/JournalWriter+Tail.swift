@@ -73,7 +73,7 @@ extension JournalWriter {
     if isRead || upkeep.isStopping { return }
     try reader.state.withLock { state throws(StoreError) in
       // The journal is there, and other processes go on with it.
-      if state.journal.unread?.isRefusal == true { try reader.check(state) }
+      if state.journal.unread?.mayPass == true { try reader.check(state) }
     }
     try journal.withLock { () throws(StoreError) in
       let unread = reader.withCurrentState { $0.journal.unread == nil ? nil : $0.journal.current }

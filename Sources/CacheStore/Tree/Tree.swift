@@ -296,4 +296,7 @@ extension SystemError {
     code != 0 && self != .notFound && self != .wrongLength && self != .tooLarge && !isWrongKind
       && !isCorruption
   }
+
+  /// Whether the error says nothing about the file. A device may fail again and again in the same place.
+  var mayPass: Bool { isForNow && self != .inputOutput }
 }
