@@ -4,8 +4,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#ifdef __GLIBC__
-#endif
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
