@@ -255,7 +255,7 @@ extension RunningTransfer {
       endUpload(status: head.status)
       var head = head
       if setup.keepsCookies { head.fields = head.fields.concealingCookies }
-      transfer.deliver(TransportHead(head: head, version: version))
+      transfer.deliver((head, version))
     case .violation(let detail): return fail(.protocolViolation, detail)
     case .tooLarge(let detail): return fail(.headTooLarge, detail)
     }

@@ -8,13 +8,14 @@ package import HTTPSemantics
 /// resumed after it. Only the first end counts, so a transfer ends exactly once.
 package final class Transfer: Sendable {
   package typealias Outcome<Value> = Result<Value, TransportError>
+  package typealias Head = (head: HTTPResponseHead, version: String)
 
   fileprivate struct State {
-    var head: TransportHead?
+    var head: Head?
     var buffer: [UInt8] = []
     var isPaused = false
     var end: Outcome<HTTPFields>?
-    var headWaiter: CheckedContinuation<Outcome<TransportHead>, Never>?
+    var headWaiter: CheckedContinuation<Outcome<Head>, Never>?
     var pieceWaiter: CheckedContinuation<Outcome<[UInt8]?>, Never>?
     var largestBuffer = 0
   }
@@ -74,11 +75,11 @@ package final class Transfer: Sendable {
 
 // The methods for the reader.
 extension Transfer {
-  package func head() async -> Outcome<TransportHead> {
+  package func head() async -> Outcome<Head> {
     if let ready = state.withLock({ $0.readyHead }) { return ready }
     return await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
-        let ready: Outcome<TransportHead>? = state.withLock { state in
+        let ready: Outcome<Head>? = state.withLock { state in
           if let ready = state.readyHead { return ready }
           state.headWaiter = continuation
           return nil
@@ -124,8 +125,8 @@ extension Transfer {
 
 // The methods for the transport.
 extension Transfer {
-  package func deliver(_ head: TransportHead) {
-    let waiter: CheckedContinuation<Outcome<TransportHead>, Never>? = state.withLock { state in
+  package func deliver(_ head: Head) {
+    let waiter: CheckedContinuation<Outcome<Head>, Never>? = state.withLock { state in
       guard state.end == nil else { return nil }
       state.head = head
       return state.headWaiter.take()
@@ -168,11 +169,11 @@ extension Transfer {
   package func finish(_ end: Outcome<HTTPFields>) -> Bool {
     let (isFirst, head, piece) = state.withLock { state in
       guard state.end == nil else {
-        return (false, nil as Delivery<TransportHead>?, nil as Delivery<[UInt8]?>?)
+        return (false, nil as Delivery<Head>?, nil as Delivery<[UInt8]?>?)
       }
       state.end = end
       if case .failure(let error) = end, error.code == .cancelled { state.buffer = [] }
-      var head: Delivery<TransportHead>?
+      var head: Delivery<Head>?
       if case .failure(let error) = end, let waiter = state.headWaiter.take() {
         head = Delivery(waiter: waiter, outcome: .failure(error))
       }
@@ -200,7 +201,7 @@ extension Transfer.State {
   }
 
   /// The head, or the failure before it; `nil` if the reader has to wait.
-  var readyHead: Transfer.Outcome<TransportHead>? {
+  var readyHead: Transfer.Outcome<Transfer.Head>? {
     if let head { return .success(head) }
     if case .failure(let error) = end { return .failure(error) }
     return nil

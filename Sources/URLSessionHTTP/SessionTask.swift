@@ -63,9 +63,7 @@ final class SessionTask: Sendable {
       state.withLock { $0.expected = head.bodyBytes }
       var fields = head.fields
       if setup.keepsCookies { fields = fields.concealingCookies }
-      transfer.deliver(
-        TransportHead(
-          head: HTTPResponseHead(status: response.statusCode, fields: fields), version: "1.1"))
+      transfer.deliver((HTTPResponseHead(status: response.statusCode, fields: fields), "1.1"))
       return true
     } catch {
       fail(error)
