@@ -1,12 +1,9 @@
 #define _GNU_SOURCE
 #include "CMicrohttpd.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <gnutls/gnutls.h>
-#include <netdb.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -256,18 +253,10 @@ unsigned ocmhd_status(struct MHD_Connection *connection) {
   return info == NULL ? 0 : info->http_status;
 }
 
-void ocmhd_client_address(struct MHD_Connection *connection, char *text, size_t capacity) {
+const struct sockaddr *ocmhd_client_address(struct MHD_Connection *connection) {
   const union MHD_ConnectionInfo *info =
       MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
-  text[0] = 0;
-  if (info == NULL || info->client_addr == NULL) return;
-  const struct sockaddr *address = info->client_addr;
-  if (address->sa_family == AF_INET) {
-    inet_ntop(AF_INET, &((const struct sockaddr_in *)address)->sin_addr, text, (socklen_t)capacity);
-  } else if (address->sa_family == AF_INET6) {
-    inet_ntop(
-        AF_INET6, &((const struct sockaddr_in6 *)address)->sin6_addr, text, (socklen_t)capacity);
-  }
+  return info == NULL ? NULL : info->client_addr;
 }
 
 struct MHD_Response *ocmhd_upgrade(MHD_UpgradeHandler handler, void *context) {

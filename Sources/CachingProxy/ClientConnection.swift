@@ -142,12 +142,9 @@ final class ClientInfo: Sendable {
     socket = unsafe ocmhd_socket(connection)
     target = interceptor?.target(of: socket)
     open = Mutex(socket)
-    // Safety: the function writes at most `capacity` bytes with a NUL at the end.
-    address = unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 64) { buffer in
-      guard let start = buffer.baseAddress else { return "" }
-      unsafe ocmhd_client_address(connection, start, buffer.count)
-      return unsafe String(cString: start)
-    }
+    // Safety: the library keeps a copy of the address that it was given.
+    let place = unsafe ocmhd_client_address(connection)
+    address = unsafe place.flatMap { unsafe IPAddress.of($0) }?.text ?? ""
   }
 }
 

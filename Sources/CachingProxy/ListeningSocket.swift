@@ -74,15 +74,8 @@ enum ListeningSocket {
         unsafe getsockname(descriptor, place.assumingMemoryBound(to: sockaddr.self), &length) == 0,
         let (address, port) = unsafe IPAddress.of(place, length: Int(length))
       else { return (0, false) }
-      return (port, isLoopback(address.bytes))
+      return (port, address.isLoopback)
     }
-  }
-
-  /// Returns whether an address is `::1`, or one of 127.0.0.0/8, also within an IPv6 address.
-  private static func isLoopback(_ bytes: [UInt8]) -> Bool {
-    if bytes.count == 4 { return bytes[0] == 127 }
-    let zeros = [UInt8](repeating: 0, count: 10)
-    return bytes == zeros + [0, 0, 0, 0, 0, 1] || bytes.starts(with: zeros + [0xFF, 0xFF, 127])
   }
 
   private static func error(_ failure: Int32, _ address: ListenAddress) -> ProxyError {

@@ -45,15 +45,10 @@ struct NewClient: Sendable {
 
   /// The numeric address; empty if there is none.
   var addressText: String {
-    // Safety: getnameinfo reads the address, and writes a text with a NUL into the buffer.
-    unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 64) { text in
-      let result = unsafe address.withUnsafeBytes { bytes in
-        unsafe getnameinfo(
-          bytes.baseAddress?.assumingMemoryBound(to: sockaddr.self), socklen_t(bytes.count),
-          text.baseAddress, socklen_t(text.count), nil, 0, NI_NUMERICHOST)
-      }
-      guard result == 0, let start = text.baseAddress else { return "" }
-      return unsafe String(cString: start)
+    unsafe address.withUnsafeBytes { bytes in
+      // Safety: the length is that of the bytes.
+      guard let start = bytes.baseAddress else { return "" }
+      return unsafe IPAddress.of(start, length: bytes.count)?.address.text ?? ""
     }
   }
 }

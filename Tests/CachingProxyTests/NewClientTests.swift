@@ -28,6 +28,21 @@ import Testing
     var left: [UInt8] { RawClient(descriptor: dup(near.descriptor)).readSome() }
   }
 
+  @Test func `that is on a local link has an address without zone`() {
+    var address = sockaddr_in6()
+    address.sin6_family = sa_family_t(AF_INET6)
+    address.sin6_scope_id = 1
+    // Safety: the bytes of the locals are written and read.
+    let bytes = unsafe withUnsafeMutableBytes(of: &address) { bytes in
+      let place = MemoryLayout<sockaddr_in6>.offset(of: \.sin6_addr) ?? 0
+      unsafe bytes[place] = 0xFE
+      unsafe bytes[place + 1] = 0x80
+      unsafe bytes[place + 15] = 1
+      return unsafe Array(bytes)
+    }
+    #expect(NewClient(descriptor: -1, address: bytes).addressText == "fe80::1")
+  }
+
   private let head = Array("CONNECT a.test:443 HTTP/1.1\r\nA: b\r\n\r\n".utf8)
 
   @Test func `that asks for a tunnel is understood wherever its head is cut`() throws {

@@ -25,6 +25,11 @@ import Testing
     #expect(try #require(IPAddress(text)).isPrivate == false)
   }
 
+  @Test(arguments: ["1.2.3.4", "::1", "fe80::1", "::ffff:1.2.3.4", "2001:db8::1:0:0:1"])
+  func `an address has the text that it is read from`(text: String) throws {
+    #expect(try #require(IPAddress(text)).text == text)
+  }
+
   @Test func `this machine has loopback and the unspecified address`() throws {
     for text in ["127.0.0.1", "127.9.9.9", "0.0.0.0", "::", "::ffff:127.0.0.1", "::ffff:0.0.0.0"] {
       #expect(try #require(IPAddress(text)).isOfThisMachine, "\(text)")

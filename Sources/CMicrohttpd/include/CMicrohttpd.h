@@ -81,8 +81,8 @@ void ocmhd_notice_end(int socket);
 int ocmhd_client_end(struct MHD_Connection *connection);
 /// Returns the pointer that `connected` returned, or NULL.
 void *ocmhd_connection_state(struct MHD_Connection *connection);
-/// Writes the numeric address of the client with a NUL, or "" if there is none.
-void ocmhd_client_address(struct MHD_Connection *connection, char *text, size_t capacity);
+/// Returns the address of the client, which is valid as long as the connection, or NULL.
+const struct sockaddr *ocmhd_client_address(struct MHD_Connection *connection);
 
 /// Returns the status of the response that was queued, or that the library created itself; 0 if
 /// there is none.

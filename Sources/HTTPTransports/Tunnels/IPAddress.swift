@@ -39,7 +39,35 @@ package struct IPAddress: Sendable, Hashable {
     }
   }
 
+  /// Takes the address out of a socket address that is as long as its family says.
+  package static func of(_ address: UnsafeRawPointer) -> IPAddress? {
+    // Safety: the family says how long it is; it is read further for the two families only.
+    let isWide = unsafe Int32(address.loadUnaligned(as: sockaddr.self).sa_family) == AF_INET6
+    let length = isWide ? MemoryLayout<sockaddr_in6>.size : MemoryLayout<sockaddr_in>.size
+    return unsafe of(address, length: length)?.address
+  }
+
   private init(bytes: [UInt8]) { self.bytes = bytes }
+
+  /// The numeric address, an IPv6 address without brackets and zone.
+  package var text: String {
+    // Safety: inet_ntop reads the 4 or 16 bytes of the family, and writes at most INET6_ADDRSTRLEN
+    // bytes with a NUL.
+    unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(INET6_ADDRSTRLEN)) { text in
+      guard let start = text.baseAddress else { return "" }
+      let family = bytes.count == 4 ? AF_INET : AF_INET6
+      return unsafe inet_ntop(family, bytes, start, socklen_t(text.count)).map {
+        unsafe String(cString: $0)
+      } ?? ""
+    }
+  }
+
+  /// Whether it is `::1`, or one of 127.0.0.0/8, also within an IPv6 address.
+  package var isLoopback: Bool {
+    if bytes.count == 4 { return bytes[0] == 127 }
+    let zeros = [UInt8](repeating: 0, count: 10)
+    return bytes == zeros + [0, 0, 0, 0, 0, 1] || bytes.starts(with: zeros + [0xFF, 0xFF, 127])
+  }
 
   /// The IPv4 address within an IPv6 address, if it is one of the forms that lead to it: mapped,
   /// compatible, NAT64 (RFC 6052) and 6to4 (RFC 3056); otherwise the address itself.
@@ -114,10 +142,7 @@ package struct IPAddress: Sendable, Hashable {
     while let interface = unsafe next {
       unsafe next = interface.pointee.ifa_next
       guard let address = unsafe interface.pointee.ifa_addr else { continue }
-      let isWide = unsafe Int32(address.pointee.sa_family) == AF_INET6
-      let length = isWide ? MemoryLayout<sockaddr_in6>.size : MemoryLayout<sockaddr_in>.size
-      // Safety: the family of the address says how long it is; others are left out.
-      if unsafe IPAddress.of(address, length: length)?.address.bytes == bytes { return true }
+      if unsafe IPAddress.of(address)?.bytes == bytes { return true }
     }
     return false
   }
