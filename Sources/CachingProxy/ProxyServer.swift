@@ -15,11 +15,12 @@ package final class ProxyServer: Sendable {
     case stopped
   }
 
-  /// The number of descriptors that are left for the store, kept connections to origins, and the log.
+  /// The number of descriptors that are left for the store, the log, and look-ups of names whose
+  /// clients have left.
   private static let reservedFiles: UInt64 = 256
-  /// The descriptors that one connection may hold: its socket, and an origin's with a staging file, or
-  /// a stored file with the copy that is sent.
-  private static let filesPerConnection: UInt64 = 3
+  /// The descriptors that one connection may hold: its socket, and three for a look-up of a name; or
+  /// an origin's with a staging file, or a stored file with the copy that is sent.
+  private static let filesPerConnection: UInt64 = 4
 
   package let options: ProxyOptions
 
@@ -97,9 +98,9 @@ package final class ProxyServer: Sendable {
     return bound.address
   }
 
-  /// Returns the most connections for a limit of open files: libdispatch ends a process that has none
-  /// left.
-  static func connectionLimit(files: UInt64) -> Int {
+  /// Returns the most connections of clients, and to origins with the kept ones, for a limit of open
+  /// files: libdispatch ends a process that has none left.
+  package static func connectionLimit(files: UInt64) -> Int {
     let free = files >= 2 * reservedFiles ? files - reservedFiles : files / 2
     return Int(free / filesPerConnection)
   }

@@ -43,6 +43,7 @@ final class TransferLoop: Sendable {
     unsafe self.multi = multi
     unsafe occurl_multi_set_long(
       multi, CURLMOPT_MAX_HOST_CONNECTIONS, Self.connectionsPerHost(setup))
+    unsafe occurl_multi_set_long(multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, setup.connections)
     do throws(SystemError) {
       try startThread {
         blockSignals()

@@ -70,6 +70,11 @@ public struct NetworkSetup: Sendable, Hashable {
   /// `Vary: *` and not stored. A response without that, and without `private`, is stored as usual.
   public var keepsCookies: Bool
 
+  /// The limit of all connections, with those that are kept open for later requests. If there are as
+  /// many, an unused one is closed for a new one; if all are used, transfers wait. 0 means no limit.
+  /// Only `CurlTransport` uses it.
+  package var connections = 0
+
   /// Addresses that replace those of names: `HOST:PORT:ADDRESS[,ADDRESS]...`, in the syntax of curl's
   /// `--resolve`. Only `CurlTransport` uses them.
   package var resolves: [String] = []

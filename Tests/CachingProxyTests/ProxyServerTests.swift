@@ -150,7 +150,7 @@ import Testing
     #expect(record.method == "PUT")
   }
 
-  @Test(arguments: [(65_536, 21_760), (1024, 256), (512, 85), (300, 50)] as [(UInt64, Int)])
+  @Test(arguments: [(65_536, 16_320), (1024, 192), (512, 64), (300, 37)] as [(UInt64, Int)])
   func `takes as many connections as there are descriptors for`(files: UInt64, limit: Int) {
     #expect(ProxyServer.connectionLimit(files: files) == limit)
   }

@@ -92,4 +92,19 @@ struct TransferDriverTests {
       try await group.waitForAll()
     }
   }
+
+  @Test(.timeLimit(.minutes(1)))
+  func `connections beyond the limit of all are not kept`() async throws {
+    let origin = try LoopbackOrigin { _ in OriginAnswer("here") }
+    var setup = NetworkSetup(proxy: .none)
+    setup.connections = 2
+    setup.resolves = (0..<5).map { "n\($0).test:\(origin.port):127.0.0.1" }
+    let transport = try CurlTransport(setup)
+    for number in 0..<5 {
+      let url = try NormalizedURL("http://n\(number).test:\(origin.port)/")
+      #expect(try await transport.fetch(url).body == "here")
+    }
+    for _ in 0..<3 { await origin.connectionEnd() }
+    #expect(origin.connections == 5)
+  }
 }

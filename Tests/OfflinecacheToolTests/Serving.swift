@@ -10,21 +10,19 @@ struct Serving {
   let running: RunningTool
   let base: String
 
-  /// - Parameter state: The folder for program state; by default that of the tests.
+  /// - Parameters:
+  ///   - state: The folder for program state; by default that of the tests.
+  ///   - wrapper: A program that runs the server, whose command line comes after its own words.
   init(
     _ arguments: String..., listen: String = "127.0.0.1:0", on run: ToolRun? = nil,
-    state: String? = nil
+    state: String? = nil, under wrapper: [String] = []
   ) throws {
     server = run ?? ToolRun()
     client = ToolRun()
-    let words = ["serve", "--listen", listen] + arguments
-    if let state {
-      let program = ["/usr/bin/env", "XDG_STATE_HOME=\(state)", try ToolRun.executable()]
-      running = try server.start(
-        program: (program + ["--store", server.store] + words).map { Array($0.utf8) })
-    } else {
-      running = try server.start(words.map { Array($0.utf8) })
-    }
+    var words = wrapper
+    if let state { words += ["/usr/bin/env", "XDG_STATE_HOME=\(state)"] }
+    words += [try ToolRun.executable(), "--store", server.store, "serve", "--listen", listen]
+    running = try server.start(program: (words + arguments).map { Array($0.utf8) })
     var base: String?
     try running.child.wait { [running] in
       base = Self.base(in: try running.errors)

@@ -87,6 +87,7 @@ extension ServeCommand {
     // With a limit, a few slow clients could keep all others from the origin. Without HTTP/2, a
     // slow client costs no more than its buffer.
     setup.connectionsPerHost = 0
+    setup.connections = ProxyServer.connectionLimit(files: OpenFiles.raiseLimit())
     setup.usesHTTP2 = false
     setup.resolves = invocation.all(resolve)
     if invocation[proxy] == nil, invocation[origin] != nil { setup.proxy = .none }
