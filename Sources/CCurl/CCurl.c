@@ -70,6 +70,12 @@ CURLcode occurl_set_open_callback(CURL *handle, occurl_open_callback callback, v
   return code != CURLE_OK ? code : curl_easy_setopt(handle, CURLOPT_OPENSOCKETDATA, context);
 }
 
+CURLcode occurl_set_look_up_callback(
+    CURL *handle, occurl_look_up_callback callback, void *context) {
+  CURLcode code = curl_easy_setopt(handle, CURLOPT_RESOLVER_START_FUNCTION, callback);
+  return code != CURLE_OK ? code : curl_easy_setopt(handle, CURLOPT_RESOLVER_START_DATA, context);
+}
+
 static curl_socket_t occurl_opening(
     void *context, curlsocktype purpose, struct curl_sockaddr *address) {
   (void)purpose;

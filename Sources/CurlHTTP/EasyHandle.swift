@@ -16,7 +16,7 @@ final class EasyHandle {
   private var proxyList: UnsafeMutablePointer<curl_slist>?
   private var resolves: UnsafeMutablePointer<curl_slist>?
   private let errorText: UnsafeMutableBufferPointer<CChar>
-  /// The errno of the last socket that could not be opened; 0 if it was opened.
+  /// The errno of the last socket that could not be opened; 0 if it was opened, ``lookUp`` before that.
   private let socketError: UnsafeMutablePointer<CInt>
 
   /// Returns `nil` if libcurl has no memory.
@@ -57,7 +57,18 @@ final class EasyHandle {
     // Safety: the handle is valid, and the number is initialized.
     let number = unsafe occurl_system_error(raw), ofSocket = unsafe socketError.pointee
     if number != 0 { return SystemError(number).description }
-    return ofSocket == 0 ? nil : SystemError(ofSocket).description
+    return ofSocket <= 0 ? nil : SystemError(ofSocket).description
+  }
+
+  private static let lookUp: CInt = -1
+
+  /// Notes that a name is being looked up, until a socket is opened.
+  func beginLookUp() { keepSocketError(Self.lookUp) }
+
+  /// Whether a name is being looked up, or could not be found.
+  var isLookingUp: Bool {
+    // Safety: the number is initialized.
+    unsafe socketError.pointee == Self.lookUp
   }
 
   /// Makes libcurl open sockets that child processes do not inherit, and keep the error if the system

@@ -6,7 +6,7 @@ extension RunningTransfer {
   /// Makes libcurl call this object, which must exist until the handle is removed from the multi
   /// handle.
   func installCallbacks() -> Bool {
-    installReceiving() && installSending() && installConnected()
+    installReceiving() && installSending() && installLookUp() && installConnected()
   }
 
   // Safety, for all of them: the driver keeps the object until the handle is removed from the multi
@@ -45,6 +45,15 @@ extension RunningTransfer {
           return CURL_SEEKFUNC_FAIL
         }
         return running.rewind() ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_FAIL
+      }, context) == CURLE_OK
+  }
+
+  private func installLookUp() -> Bool {
+    let context = unsafe Unmanaged.passUnretained(self).toOpaque()
+    return unsafe occurl_set_look_up_callback(
+      handle.raw,
+      { _, _, context in
+        unsafe RunningTransfer.from(context)?.mayLookUp() == true ? 0 : 1
       }, context) == CURLE_OK
   }
 

@@ -30,6 +30,7 @@ final class RunningTransfer {
   private let setup: NetworkSetup
   private let readBytes: Int
   private let sockets: IdleSockets
+  private let lookUps: NameLookUps
   private var parser = HeadParser()
   private var isReceivePaused = false
   /// Whether the last read from the request's body had no bytes.
@@ -42,14 +43,15 @@ final class RunningTransfer {
   let pins: Set<Pin>?
 
   init(
-    _ transfer: Transfer, _ handle: EasyHandle, _ sockets: IdleSockets, _ setup: NetworkSetup,
-    readBytes: Int
+    _ transfer: Transfer, _ handle: EasyHandle, _ sockets: IdleSockets, _ lookUps: NameLookUps,
+    _ setup: NetworkSetup, readBytes: Int
   ) {
     self.transfer = transfer
     self.setup = setup
     pins = setup.pins(of: transfer.request.url.host)
     self.handle = handle
     self.sockets = sockets
+    self.lookUps = lookUps
     self.readBytes = readBytes
   }
 
@@ -145,6 +147,15 @@ final class RunningTransfer {
 
 // The methods that libcurl calls.
 extension RunningTransfer {
+  /// Decides whether a name may be looked up.
+  func mayLookUp() -> Bool {
+    guard lookUps.mayBegin(at: .now) else {
+      return fail(.cannotResolve, "too many names are being looked up")
+    }
+    handle.beginLookUp()
+    return true
+  }
+
   /// Decides whether the request may be sent on a connection.
   ///
   /// libcurl sends a request again if a kept connection turns out to be closed. That is allowed

@@ -23,6 +23,7 @@ final class TransferDriver {
   private var transferOfHandle: [UInt: ObjectIdentifier] = [:]
   private var uploading: Set<ObjectIdentifier> = []
   private let queues: OriginQueues
+  private let lookUps = NameLookUps()
   private var nextOverCheck: ContinuousClock.Instant?
 
   /// A time before which no timeout can expire. Activity only makes deadlines later, so the transfers are
@@ -75,7 +76,7 @@ final class TransferDriver {
       sockets.noteEnd(on: ended.handle)
       if ended.sharesConnection { queues.noteSharedConnection(ended.transfer) }
       // Removed from libcurl first: when the reader sees the end, the connection is free again.
-      remove(id)
+      remove(id, leavesLookUp: result == CURLE_OPERATION_TIMEDOUT)
       if ended.needsOtherConnection {
         queues.enter(ended.transfer)
         start(ended.transfer)
@@ -121,7 +122,8 @@ final class TransferDriver {
     }
     load.add()
     let readBytes = load.readBytes
-    let new = RunningTransfer(transfer, handle, sockets, setup, readBytes: readBytes)
+    let new = RunningTransfer(
+      transfer, handle, sockets, lookUps, setup, readBytes: readBytes)
     let logsConnectionIn = RequestCheck.logsConnectionIn(transfer.request.fields)
     var fault: String?
     if !handle.configure(transfer, setup, readBytes: readBytes)
@@ -148,9 +150,12 @@ final class TransferDriver {
   }
 
   /// Removes a running transfer from libcurl; returns `false` if it is not running.
+  ///
+  /// - Parameter leavesLookUp: Whether a name that was being looked up still is.
   @discardableResult
-  private func remove(_ id: ObjectIdentifier) -> Bool {
+  private func remove(_ id: ObjectIdentifier, leavesLookUp: Bool = true) -> Bool {
     guard let ended = running.removeValue(forKey: id) else { return false }
+    if leavesLookUp, ended.handle.isLookingUp { lookUps.abandon(at: .now) }
     transferOfHandle[ended.handle.id] = nil
     uploading.remove(id)
     load.remove()

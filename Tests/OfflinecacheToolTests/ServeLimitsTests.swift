@@ -64,5 +64,45 @@ import ToolTesting
       serving.running.child.send(SIGTERM)
       #expect(try serving.running.finish().status == 0)
     }
+
+    private static let mayMount: Bool = {
+      let words = ["/usr/bin/env", "unshare", "-m", "true"].map { Array($0.utf8) }
+      return geteuid() == 0 && (try? ToolRun().run(program: words).status) == 0
+    }()
+
+    @Test(.enabled(if: mayMount, "needs root, for a name service of its own"))
+    func `look-ups of names are limited, also those whose clients have left`() throws {
+      // A name server that does not answer.
+      let silent = socket(AF_INET, Int32(SOCK_DGRAM.rawValue), 0)
+      defer { close(silent) }
+      var address = sockaddr_in()
+      address.sin_family = sa_family_t(AF_INET)
+      address.sin_port = UInt16(53).bigEndian
+      address.sin_addr.s_addr = UInt32(0x7F35_3535).bigEndian
+      let isBound = unsafe withUnsafeBytes(of: address) { bytes in
+        // Safety: the address is read from a local of its size.
+        unsafe bind(
+          silent, bytes.baseAddress?.assumingMemoryBound(to: sockaddr.self),
+          socklen_t(bytes.count)) == 0
+      }
+      try #require(isBound)
+      let folder = TemporaryFolder()
+      let names = "\(folder.path)/resolv.conf"
+      let text = Array("nameserver 127.53.53.53\n".utf8)
+      let file = unsafe open(names, O_WRONLY | O_CREAT, 0o644)
+      // Safety: the bytes are read.
+      #expect(unsafe write(file, text, text.count) == text.count)
+      close(file)
+      let serving = try Serving(
+        "--log", "none",
+        under: ["/usr/bin/env", "unshare", "-m"] + shell("mount --bind \(names) /etc/resolv.conf"))
+      var answer = ""
+      for number in 0..<400 where answer.isEmpty {
+        answer = try Asking(serving, "http://n\(number).test/").answer(within: 50)
+      }
+      #expect(answer.contains("too many names are being looked up"), "\(answer)")
+      serving.running.child.send(SIGTERM)
+      #expect(try serving.running.finish().status == 0)
+    }
   }
 #endif

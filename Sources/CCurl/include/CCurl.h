@@ -40,6 +40,12 @@ CURLcode occurl_set_connected_callback(
 
 CURLcode occurl_set_open_callback(CURL *handle, occurl_open_callback callback, void *context);
 
+// The callback of CURLOPT_RESOLVER_START_FUNCTION: returns 0 if the name may be looked up.
+typedef int (*occurl_look_up_callback)(void *resolver, void *reserved, void *context);
+
+CURLcode occurl_set_look_up_callback(
+    CURL *handle, occurl_look_up_callback callback, void *context);
+
 // Has child processes not inherit the sockets, and writes to `error` the errno of the last one that
 // could not be opened, else 0, for which libcurl has no place. `error` has to outlive the handle.
 CURLcode occurl_open_sockets(CURL *handle, int *error);
