@@ -101,7 +101,7 @@ private final class ScriptedEnd: TunnelEnd, @unchecked Sendable {
     ("HTTP/1.1 403 No\r\nContent-Length: 4\r\n\r\nno", .truncatedBody),
     ("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nno", .protocolViolation),
     ("HTTP/1.1 403 No\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n", .protocolViolation),
-    ("HTTP/1.1 403 No\r\n\r\n" + String(repeating: "a", count: 3 << 20), .failed),
+    ("HTTP/1.1 403 No\r\n\r\n" + String(repeating: "a", count: 66_560), .failed),
     (String(repeating: "a", count: 1 << 20), .headTooLarge),
   ])
   func `an answer that is cut, wrong or too long is an error`(

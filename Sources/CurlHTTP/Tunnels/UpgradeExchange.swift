@@ -8,8 +8,9 @@ import HTTPTransports
 /// libcurl has no such requests but its own, so the head is written and read here, with the parsers
 /// for libcurl's answers.
 final class UpgradeExchange {
-  /// The longest body of an answer that does not switch protocols, in bytes.
-  static let maximumBodyBytes = 1 << 20
+  /// The longest body of an answer that does not switch protocols, in bytes. It stays in memory until
+  /// the client has read it.
+  static let maximumBodyBytes = 64 << 10
 
   private let request: HTTPRequest
   private let server: any TunnelEnd
