@@ -70,6 +70,11 @@ struct ServeInterceptTests {
       _ = unsafe unlink(store.path(name))
     }
     let offline = try start("--offline")
+    // A client that does not trust the authority does not keep others from what is stored.
+    for _ in 0..<2 {
+      let url = "https://localhost:\(port)/a"
+      #expect(try fetch(url, by: offline, trusting: "\(folder.path)/ca.pem").status != 0)
+    }
     for path in ["a", "go"] {
       let url = "https://localhost:\(port)/\(path)"
       let result = try fetch(url, by: offline, trusting: authority)

@@ -76,7 +76,9 @@ final class Interceptor: Sendable {
     switch handshake {
     case ocmhd_handshake_done: asked(target)
     case ocmhd_handshake_offered:
-      let isRefused = state.withLock { $0.refused.refuse(target.url.host, at: .now) }
+      // Offline there are no tunnels, and another client may trust the authority.
+      let isRefused =
+        !rules.isOffline && state.withLock { $0.refused.refuse(target.url.host, at: .now) }
       guard isRefused else {
         record(target, client, "the client has broken off the handshake")
         return
