@@ -59,8 +59,14 @@ struct ClientConnection: @unchecked Sendable {
 
   var isReadable: Bool { Poll.isReady(socket, for: POLLIN) }
 
-  /// The TLS session; `nil` without TLS.
-  var session: UnsafeMutableRawPointer? { unsafe ocmhd_session(pointer) }
+  /// Returns the client's end of TLS, valid as long as the request; `nil` without TLS.
+  ///
+  /// - Parameter closed: Ends the connection, if the end is used for a tunnel.
+  func encryptedEnd(
+    closed: @escaping @Sendable (_ isBroken: Bool) -> Void = { _ in }
+  ) -> EncryptedEnd? {
+    unsafe ocmhd_session(pointer).map { unsafe EncryptedEnd(socket, $0, closed: closed) }
+  }
 
   /// Makes the system send small pieces at once (TCP_NODELAY).
   func sendWithoutDelay() { SocketEnd.sendWithoutDelay(socket) }

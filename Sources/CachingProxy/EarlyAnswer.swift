@@ -21,6 +21,8 @@ struct EarlyAnswer {
   let framing: Framing
   /// Whether the whole answer has been sent to the client.
   var isComplete = false
+  /// The session of the client; `nil` without TLS.
+  var tls: EncryptedEnd?
 
   init(length: UInt64?, isHTTP11: Bool, isRequestChunked: Bool) {
     if let length, !isRequestChunked {

@@ -129,7 +129,7 @@ extension Exchange {
       state.early = early
       return early.head(status: status, lines: lines) + (state.note.isHead ? [] : body)
     }
-    unsafe InterimAnswer.write(head, to: connection.socket, connection.session)
+    InterimAnswer.write(head, to: connection)
     return nil
   }
 
@@ -247,8 +247,7 @@ extension Exchange {
       let end = connection.end
       if end == .finished, case .waiting = state.phase, state.note.isHTTP11, !state.isProbed {
         state.isProbed = true
-        unsafe InterimAnswer.write(
-          InterimAnswer.proceed, to: connection.socket, connection.session)
+        InterimAnswer.write(InterimAnswer.proceed, to: connection)
       }
       return end == .gone
     }

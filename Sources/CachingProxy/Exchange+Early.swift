@@ -23,7 +23,7 @@ extension Exchange {
   ///
   /// - Returns: `false` if there is no reason to wait.
   func suspendForEarlyAnswer(_ state: inout State) -> Bool {
-    guard isEncrypted, state.early != nil, state.download.end == nil, !state.isAborted else {
+    guard state.early?.tls != nil, state.download.end == nil, !state.isAborted else {
       return false
     }
     suspend(&state)
@@ -36,11 +36,13 @@ extension Exchange {
   func beginEarly(_ length: UInt64?) async -> Bool {
     let head: [UInt8]? = state.withLock { state in
       guard mayAnswerEarly(state), let answer = state.answer else { return nil }
-      let early =
+      var early =
         isBodiless(answer, state.note)
         ? EarlyAnswer(told: toldLength(of: answer))
         : EarlyAnswer(
           length: length, isHTTP11: state.note.isHTTP11, isRequestChunked: state.upload.isChunked)
+      // Here, because the client may leave: with the lock held, the request has not ended.
+      early.tls = connection.encryptedEnd()
       state.early = early
       // All of an empty body may have been read; the connection must not end before it has been sent.
       state.download.end = nil
@@ -183,12 +185,10 @@ extension Exchange {
     var rest = bytes[...]
     var pause = Self.shortestPause
     var waited = Duration.zero
-    // Safety: the session is used only while the connection is suspended.
-    let tls = unsafe connection.session.map { unsafe EncryptedEnd(connection.socket, $0) { _ in } }
     while true {
       let count: Int? = state.withLock { state in
         guard !state.isEnded, !state.isAborted, waited < core.patience else { return nil }
-        let count = send(rest, tls, &state)
+        let count = send(rest, &state)
         if count == rest.count { note(&state) }
         return count
       }
@@ -207,11 +207,9 @@ extension Exchange {
 
   /// Sends as many bytes as the system accepts at once, with TLS only on a suspended connection; must
   /// be called with the lock held.
-  private func send(
-    _ bytes: ArraySlice<UInt8>, _ tls: EncryptedEnd?, _ state: inout State
-  ) -> Int? {
+  private func send(_ bytes: ArraySlice<UInt8>, _ state: inout State) -> Int? {
     if bytes.isEmpty { return 0 }
-    guard let tls else { return connection.send(bytes) }
+    guard let tls = state.early?.tls else { return connection.send(bytes) }
     guard state.isSuspended else { return 0 }
     switch unsafe bytes.withUnsafeBytes({ unsafe tls.write($0) }) {
     case .bytes(let count): return count

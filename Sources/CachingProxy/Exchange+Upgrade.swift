@@ -38,7 +38,10 @@ extension Exchange {
   /// The library leaves a suspended connection alone. Bytes that it has read after the head would be
   /// lost: a client must not send any before the 101.
   func switchEncrypted(_ answer: ProxyAnswer, _ server: SwitchedServer) -> Int? {
-    guard let session = unsafe connection.session else { return nil }
+    // The connection waits for `endEncrypted`.
+    guard let client = connection.encryptedEnd(closed: { [self] in endEncrypted($0) }) else {
+      return nil
+    }
     let lines = lines(of: answer, to: state.withLock { $0.reversed }, closes: false)
     let head = EarlyAnswer.plainHead(
       status: 101, lines: lines + Array("Connection\0Upgrade\0".utf8))
@@ -50,8 +53,6 @@ extension Exchange {
     guard isSuspended else { return nil }
     connection.sendWithoutDelay()
     core.becomeTunnel()
-    // Safety: the session is valid as long as the connection, which waits for `endEncrypted`.
-    let client = unsafe EncryptedEnd(connection.socket, session) { [self] in endEncrypted($0) }
     server.begin(client, [], after: head) { [self] result in state.withLock { $0.relayed = result }
     }
     return 0

@@ -267,8 +267,7 @@ final class Exchange: Sendable {
       if state.upload.isWanted || state.answer != nil {
         state.phase = .uploading
         if state.upload.sendsContinue {
-          unsafe InterimAnswer.write(
-            InterimAnswer.proceed, to: connection.socket, connection.session)
+          InterimAnswer.write(InterimAnswer.proceed, to: connection)
         }
       } else {
         suspend(&state)

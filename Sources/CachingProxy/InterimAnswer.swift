@@ -28,17 +28,18 @@ enum InterimAnswer {
   ///
   /// It is left out if the socket has little room: a client that does not read has no use for hints.
   static func write(_ head: HTTPResponseHead, to connection: ClientConnection, via: String) {
-    let socket = connection.socket
-    guard socket >= 0, let bytes = bytes(of: head, via: via) else { return }
-    unsafe write(bytes, to: socket, connection.session)
+    if let bytes = bytes(of: head, via: via) { write(bytes, to: connection) }
   }
 
-  /// Writes to a socket, by way of its session if it has one, or leaves the bytes out.
-  static func write(_ bytes: [UInt8], to socket: Int32, _ session: UnsafeMutableRawPointer?) {
+  /// Writes to a client, or leaves the bytes out.
+  static func write(_ bytes: [UInt8], to connection: ClientConnection) {
+    write(bytes, to: connection.socket, connection.encryptedEnd())
+  }
+
+  /// Writes to a socket, with TLS if there is a session, or leaves the bytes out.
+  static func write(_ bytes: [UInt8], to socket: Int32, _ tls: EncryptedEnd?) {
     // A socket that poll(2) reports has more room than an interim answer needs.
     guard Poll.isReady(socket, for: POLLOUT) else { return }
-    // Safety: the session is valid as long as the request.
-    let tls = unsafe session.map { unsafe EncryptedEnd(socket, $0) { _ in } }
     var sent = 0
     while sent < bytes.count {
       let transfer = unsafe bytes[sent...].withUnsafeBytes { rest in

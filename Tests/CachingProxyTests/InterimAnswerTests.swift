@@ -40,7 +40,7 @@ import Testing
   @Test func `of which a client takes only a part ends the connection`() throws {
     let (near, far) = try sockets()
     let bytes = [UInt8](repeating: 65, count: 1 << 20)
-    unsafe InterimAnswer.write(bytes, to: near.descriptor, nil)
+    InterimAnswer.write(bytes, to: near.descriptor, nil)
     let reading = far.read()
     #expect(reading.end == .closed)
     #expect((1..<bytes.count).contains(reading.bytes.count))
@@ -50,9 +50,9 @@ import Testing
   @Test func `is left out if a client has no room`() throws {
     let (near, far) = try sockets()
     let first = near.sendUntilBlocked([UInt8](repeating: 65, count: 1 << 20))
-    unsafe InterimAnswer.write([66], to: near.descriptor, nil)
+    InterimAnswer.write([66], to: near.descriptor, nil)
     #expect(far.read(count: first).bytes == [UInt8](repeating: 65, count: first))
-    unsafe InterimAnswer.write([67], to: near.descriptor, nil)
+    InterimAnswer.write([67], to: near.descriptor, nil)
     #expect(far.read(count: 1).text == "C")
     near.finishSending()
     #expect(far.read() == RawClient.Reading(bytes: [], end: .closed))
