@@ -363,7 +363,7 @@ let package = Package(
       [
         "CachingProxy", "CacheClient", "HTTPCaching", "RemoteTier", "CurlHTTP", "HTTPTransports",
         "HTTPSemantics", "CacheStore", "CacheFormat", "CacheSystem", "ClientTesting",
-        "LoopbackOrigin", "CLibrary",
+        "LoopbackOrigin", "CLibrary", "CGnuTLSLibrary",
       ]),
     tests("SiteParsing", ["SiteParsing", "HTTPSemantics"]),
     tests(

@@ -94,7 +94,7 @@ extension Exchange {
   ///
   /// - Parameter discards: Whether the pieces are read and not sent, for answers without a body.
   func pump(_ source: any AnswerPieces, length: UInt64?, discards: Bool) async {
-    if !discards, await beginEarly(length) { return await pumpEarly(source, length, nil) }
+    if !discards, await pumpEarly(source, length) { return }
     var count: UInt64 = 0
     do {
       while let piece = try await source.next() {
@@ -111,7 +111,7 @@ extension Exchange {
         case .left: return source.cancel()
         case .early:
           // Nothing was sent before this piece.
-          if await beginEarly(length) { return await pumpEarly(source, length, piece) }
+          if await pumpEarly(source, length, piece) { return }
           guard await offer(piece) == .taken else { return source.cancel() }
         }
         if count == length { break }

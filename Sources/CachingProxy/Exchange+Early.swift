@@ -32,9 +32,9 @@ extension Exchange {
 
   /// Begins to send the answer, if it can be sent before the whole request has been received.
   ///
-  /// - Returns: `false` if the library has to send it.
-  func beginEarly(_ length: UInt64?) async -> Bool {
-    let head: [UInt8]? = state.withLock { state in
+  /// - Returns: `nil` if the library has to send it.
+  private func beginEarly(_ length: UInt64?) async -> (answer: EarlyAnswer, hasBegun: Bool)? {
+    let begun: (EarlyAnswer, head: [UInt8])? = state.withLock { state in
       guard mayAnswerEarly(state), let answer = state.answer else { return nil }
       var early =
         isBodiless(answer, state.note)
@@ -49,11 +49,10 @@ extension Exchange {
       state.note.take(answer)
       connection.sendWithoutDelay()
       let lines = lines(of: answer, to: state.reversed, closes: true)
-      return early.head(status: answer.head.status, lines: lines)
+      return (early, early.head(status: answer.head.status, lines: lines))
     }
-    guard let head else { return false }
-    _ = await write(head)
-    return true
+    guard let (early, head) = begun else { return nil }
+    return (early, await write(head))
   }
 
   /// The time that a client has to finish its request before it gets a refusal.
@@ -92,24 +91,29 @@ extension Exchange {
 
   /// Sends an answer with these bytes, if it can be sent before the whole request has been received.
   private func answerEarly(_ bytes: [UInt8]) async {
-    guard await beginEarly(UInt64(bytes.count)), let early = state.withLock({ $0.early }) else {
-      return
-    }
-    leaveEarly(await write(early.framed(bytes) + early.end, then: completeEarly))
+    guard let (early, hasBegun) = await beginEarly(UInt64(bytes.count)) else { return }
+    var isWhole = false
+    if hasBegun { isWhole = await write(early.framed(bytes) + early.end, then: completeEarly) }
+    leaveEarly(isWhole)
   }
 
-  /// Sends the pieces of an early answer to the client, at its pace.
+  /// Sends the pieces of an answer to the client, at its pace, if they can be sent before the whole
+  /// request has been received.
   ///
   /// It reads up to the end of the source, which comes when the origin has received the rest of the
   /// request.
   ///
   /// - Parameter first: The piece that has been read already.
-  func pumpEarly(_ source: any AnswerPieces, _ length: UInt64?, _ first: [UInt8]?) async {
-    guard let early = state.withLock({ $0.early }) else { return }
+  /// - Returns: `false` if the library has to send them.
+  func pumpEarly(
+    _ source: any AnswerPieces, _ length: UInt64?, _ first: [UInt8]? = nil
+  ) async -> Bool {
+    guard let (early, hasBegun) = await beginEarly(length) else { return false }
     var count: UInt64 = 0
     var piece = first
-    var isWhole = length == 0
+    var isWhole = hasBegun && length == 0
     do {
+      if !hasBegun { throw ClientGone() }
       if piece == nil { piece = try await source.next() }
       while let next = piece {
         count += UInt64(next.count)
@@ -131,6 +135,7 @@ extension Exchange {
     noteStoring(of: source)
     if isWhole { await endEarly(early) } else { source.cancel() }
     leaveEarly(isWhole)
+    return true
   }
 
   private struct TooLong: Error {}

@@ -58,14 +58,22 @@ import Testing
 
   private static let hasCurl = FileManager.default.isExecutableFile(atPath: "/usr/bin/curl")
 
-  /// Runs curl on a server with TLS; returns what it prints.
-  private func curl(_ backend: ScriptedBackend, _ arguments: [String] = []) async throws -> String {
-    var options = ProxyOptions(listen: ListenAddress(host: "127.0.0.1", port: 0))
+  private func withEncryption<Result: Sendable>(
+    _ backend: ScriptedBackend, observers: [any ProxyObserver] = [], idleSeconds: Int = 75,
+    _ body: (UInt16) async throws -> Result
+  ) async throws -> Result {
+    var options = ProxyOptions(
+      listen: ListenAddress(host: "127.0.0.1", port: 0), idleSeconds: idleSeconds)
     options.origin = try NormalizedURL("http://origin.test")
     options.certificate = Self.certificate
     let server = ProxyServer(
-      backend: backend, options: options, pages: nil, observers: [], clock: FixedClock())
-    return try await run(server) { port, _ in
+      backend: backend, options: options, pages: nil, observers: observers, clock: FixedClock())
+    return try await run(server) { port, _ in try await body(port) }
+  }
+
+  /// Runs curl on a server with TLS; returns what it prints.
+  private func curl(_ backend: ScriptedBackend, _ arguments: [String] = []) async throws -> String {
+    try await withEncryption(backend) { port in
       try await onThread {
         let process = Process()
         process.executableURL = URL(filePath: "/usr/bin/curl")
@@ -94,6 +102,26 @@ import Testing
       backend, ["-H", "Expect:", "-T", "/dev/zero"] + (length == nil ? ["-H", "Host: other"] : []))
     #expect(text.hasPrefix(length == nil ? "HTTP/1.1 421 " : "HTTP/1.1 413 "))
     #expect(length == nil || text.hasSuffix("\r\n\r\n" + body))
+  }
+
+  @Test(.timeLimit(.minutes(3)))
+  func `sends no body of a refusal whose head a client has not let through`() async throws {
+    let recorder = Recorder()
+    let reading = try await withEncryption(
+      ScriptedBackend(), observers: [recorder], idleSeconds: 1
+    ) { port in
+      try await onThread {
+        let client = try EncryptedClient(port: port)
+        client.send("POST / HTTP/1.1\r\nHost: other\r\nContent-Length: 90000000\r\n\r\nabc")
+        // The time in which the refusal waits, and the head, and half of the body's.
+        client.waitForEnd(3000)
+        client.send("def")
+        return client.read()
+      }
+    }
+    // On a slow machine, the client has come in time.
+    #expect(reading.bytes.isEmpty || reading.status == 421)
+    #expect(try await recorder.records(count: 1)[0].isComplete == !reading.bytes.isEmpty)
   }
 
   @Test(.enabled(if: Self.hasCurl, "install curl"))
