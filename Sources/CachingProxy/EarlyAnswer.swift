@@ -23,6 +23,8 @@ struct EarlyAnswer {
   var isComplete = false
   /// The session of the client; `nil` without TLS.
   var tls: EncryptedEnd?
+  /// Whether the next piece of the request is received although the answer has not been sent.
+  var drains = false
 
   init(length: UInt64?, isHTTP11: Bool, isRequestChunked: Bool) {
     if let length, !isRequestChunked {

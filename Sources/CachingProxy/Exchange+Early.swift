@@ -21,9 +21,12 @@ extension Exchange {
   /// Suspends a connection with TLS until its early answer has been sent; must be called with the lock
   /// held, on the thread of the server. Without TLS, the answer is sent while the client sends.
   ///
-  /// - Returns: `false` if there is no reason to wait.
+  /// - Returns: `false` if the piece that was received has to be taken, and dropped.
   func suspendForEarlyAnswer(_ state: inout State) -> Bool {
-    guard state.early?.tls != nil, state.download.end == nil, !state.isAborted else {
+    guard let early = state.early, early.tls != nil, state.download.end == nil, !state.isAborted
+    else { return false }
+    if early.drains {
+      state.early?.drains = false
       return false
     }
     suspend(&state)
@@ -191,13 +194,15 @@ extension Exchange {
     var pause = Self.shortestPause
     var waited = Duration.zero
     while true {
-      let count: Int? = state.withLock { state in
-        guard !state.isEnded, !state.isAborted, waited < core.patience else { return nil }
-        let count = send(rest, &state)
+      let sent: (count: Int, hasWoken: Bool)? = state.withLock { state in
+        let wasSuspended = state.isSuspended
+        guard !state.isEnded, !state.isAborted, waited < core.patience,
+          let count = send(rest, &state)
+        else { return nil }
         if count == rest.count { note(&state) }
-        return count
+        return (count, wasSuspended && !state.isSuspended)
       }
-      guard let count else { return false }
+      guard let (count, hasWoken) = sent else { return false }
       rest = rest.dropFirst(count)
       if rest.isEmpty { return true }
       if count > 0 {
@@ -205,7 +210,7 @@ extension Exchange {
       } else {
         do { try await Task.sleep(for: pause) } catch { return false }
         waited += pause
-        pause = min(pause + pause, Self.longestPause)
+        pause = hasWoken ? Self.shortestPause : min(pause + pause, Self.longestPause)
       }
     }
   }
@@ -220,7 +225,10 @@ extension Exchange {
     case .bytes(let count): return count
     case .wouldBlock:
       // The client may read nothing before it has sent more.
-      if connection.isReadable { wake(&state) }
+      if connection.isReadable {
+        state.early?.drains = true
+        wake(&state)
+      }
       return 0
     case .end, .failed: return nil
     }

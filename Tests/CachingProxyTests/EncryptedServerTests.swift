@@ -105,6 +105,36 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(3)))
+  func `sends a refusal to a client that reads only after its upload`() async throws {
+    let begun = Monitor(false)
+    let (pieces, piece) = (16, String(repeating: "x", count: 1 << 20))
+    let backend = ScriptedBackend(answering: { _, _, _ in
+      .stream(
+        Pieces { index in
+          // The first one has been sent.
+          if index == 1 { begun.change { $0 = true } }
+          return index < pieces ? Array(piece.utf8) : nil
+        }, length: UInt64(pieces * piece.utf8.count), status: 413)
+    })
+    let (isSent, reading) = try await withEncryption(backend, idleSeconds: 10) { port in
+      try await onThread {
+        let client = try EncryptedClient(port: port)
+        var left = 20_000_000
+        client.send(
+          "POST / HTTP/1.1\r\nHost: localhost:\(port)\r\nContent-Length: \(left)\r\n\r\n")
+        while !begun.change({ $0 }) {
+          client.send([1])
+          left -= 1
+          client.waitForEnd(50)
+        }
+        return (client.send([UInt8](repeating: 1, count: left)), client.read())
+      }
+    }
+    #expect(isSent && reading.status == 413 && reading.end == .closed)
+    #expect(reading.body.utf8.count == pieces * piece.utf8.count)
+  }
+
+  @Test(.timeLimit(.minutes(3)))
   func `sends no body of a refusal whose head a client has not let through`() async throws {
     let recorder = Recorder()
     let reading = try await withEncryption(
