@@ -167,13 +167,15 @@ extension OfflineCache {
         mode == .always ? .notConnectedToInternet : .resourceUnavailable, url: asked.url,
         cause: "\(asked.request.url): this call asks the server, but the "
           + (mode == .always ? "offline mode" : "policy of the request")
-          + " does not allow that; change it")
+          + " does not allow that; change it",
+        underlying: ClientError(
+          .notStored(.policy(asked.options.policy)), url: asked.request.url.string))
     }
     return asked
   }
 
-  private func wanted(
-    _ asked: AskedRequest, _ place: FilePlace, _ settings: DownloadSettings
+  func wanted(
+    _ asked: AskedRequest, _ place: FilePlace, _ settings: DownloadSettings = DownloadSettings()
   ) -> DownloadRequest {
     var wanted = DownloadRequest(asked.request, to: place.path)
     wanted.digest = settings.digest
@@ -243,8 +245,15 @@ extension OfflineCache {
     _ file: DownloadedFile, _ asked: AskedRequest, _ place: FilePlace
   ) throws(URLError) -> OfflineURLResponse {
     guard let response = OfflineURLResponse.make(file, to: asked, now: options.clock.now()) else {
-      throw URLError(.badServerResponse, url: asked.url, cause: place.path)
+      throw refusal(file.record.head.status, by: file.record.answeredBy, asked, place)
     }
     return response
+  }
+
+  /// Returns the error for a response that is no file.
+  func refusal(
+    _ status: Int, by url: String, _ asked: AskedRequest, _ place: FilePlace
+  ) -> URLError {
+    URLError(DownloadError(.status(status), url: url, path: place.path), url: asked.url)
   }
 }

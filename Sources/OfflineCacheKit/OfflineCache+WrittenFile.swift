@@ -32,10 +32,8 @@ extension OfflineCache {
     }
     let (result, response) = try await answering(asked, write)
     guard let result else {
-      throw URLError(
-        .badServerResponse, url: asked.url,
-        cause: "\(response.url?.absoluteString ?? ""): the server answers "
-          + "\(response.statusCode); nothing is written to \(place.path)")
+      let url = response.url?.absoluteString ?? asked.request.url.string
+      throw refusal(response.statusCode, by: url, asked, place)
     }
     let unnamed = try result.get()
     let (answer, target) = (unnamed.answer, unnamed.target)

@@ -1,3 +1,4 @@
+import CacheClient
 import CacheSystem
 import Dispatch
 import Foundation
@@ -117,6 +118,36 @@ struct OfflineCacheDownloadTests {
       #expect(try Data(contentsOf: file) == Data("old".utf8))
       #expect(sandbox.files == ["file"])
     }
+  }
+
+  @Test func `a status that is no file is the same error, stored or from the network`()
+    async throws
+  {
+    let sandbox = try FaceSandbox { _ in
+      OriginAnswer("not found", status: 404, fields: ["Cache-Control: max-age=1000"])
+    }
+    let file = sandbox.folder.appendingPathComponent("file")
+    let url = sandbox.origin.url("/a")
+    for _ in 0..<2 {
+      let error = await #expect(throws: URLError.self) {
+        try await sandbox.cache.download(from: url, to: file)
+      }
+      #expect(
+        error?.cause as? DownloadError
+          == DownloadError(.status(404), url: url.absoluteString, path: file.path))
+      _ = try await sandbox.cache.data(from: url)
+    }
+    #expect(sandbox.origin.requests.count == 2)
+  }
+
+  @Test func `a download that must not use the network has a typed cause`() throws {
+    let sandbox = try FaceSandbox(OfflineCacheOptions(offlineMode: .always))
+    let file = sandbox.folder.appendingPathComponent("file")
+    let error = #expect(throws: URLError.self) {
+      try sandbox.cache.startDownload(for: sandbox.request(), to: file)
+    }
+    #expect(error?.code == .notConnectedToInternet)
+    #expect((error?.cause as? ClientError)?.cause == .notStored(.policy(.offline)))
   }
 
   @Test func `a place where no file can be is an error with path and cause`() async throws {
