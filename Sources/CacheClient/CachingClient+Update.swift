@@ -1,7 +1,6 @@
 import CacheStore
 import CacheSystem
 public import HTTPAuthentication
-import HTTPCaching
 public import HTTPDownloads
 public import HTTPSemantics
 public import HTTPTransports
@@ -23,18 +22,18 @@ extension CachingClient {
   public func updateState(
     of request: HTTPRequest, credential: Credential? = nil, options: TransportOptions? = nil
   ) async throws(ClientError) -> UpdateState {
-    let offered = ContentDecoding.offer(request, FetchOptions())
-    let asked = named(offered, credential)
-    let stored = await asyncStore.perform { [cache, now] _ in
-      cache.decide(asked, policy: .offline, now: now)
+    let copy = await asyncStore.perform { [self] _ in
+      storedAnswer(
+        to: request, options: FetchOptions(policy: .offline, credential: credential))
     }
-    guard case .serve(let serving) = stored else { return .missing }
+    guard let copy, copy.source != .substitute else { return .missing }
     do throws(TransportError) {
       return try await UpdateCheck(
         transport: transport.sending(credential, to: request.url),
         options: options ?? self.options.transport
       )
-      .state(of: serving.head, offered)
+      .state(
+        of: copy.head, from: copy.url.string, ContentDecoding.offer(request, FetchOptions()))
     } catch {
       throw ClientError(.transport(error), url: request.url.string)
     }

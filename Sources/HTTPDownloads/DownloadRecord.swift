@@ -1,6 +1,5 @@
 public import CacheFormat
 public import HTTPSemantics
-import HTTPTransports
 
 /// What is known of a downloaded file, or of the bytes of an unfinished download. It is kept in a
 /// file beside them, see `DownloadPlace`.
@@ -68,19 +67,6 @@ public struct DownloadRecord: Sendable, Hashable {
     let validators = ["ETag", "Last-Modified"].map { head.fields.first(named: $0)?.value ?? [] }
     let parts = [file.bytes, Array(url.utf8), Array("\(started.nanoseconds)".utf8)] + validators
     return parts.flatMap { $0 + [0] }
-  }
-
-  /// Returns whether an answer with the same validator is about the same file.
-  ///
-  /// A validator distinguishes states of one resource, but a redirect may lead to another resource.
-  /// So the URLs that answered must be equal except for their queries, which differ where URLs are
-  /// signed; or `Last-Modified` must be equal as well, as on a mirror.
-  func isMet(by answer: TransportResponse) -> Bool {
-    func place(_ url: String) -> Substring { url.prefix { $0 != "?" } }
-    let modified = head.fields.first(named: "Last-Modified")?.value
-    return place(answeredBy) == place(answer.url.string)
-      || head.fields.contains("ETag") && modified != nil
-        && modified == answer.head.fields.first(named: "Last-Modified")?.value
   }
 
   /// The time when the server gave the content or last confirmed it. The age that the answer had then

@@ -87,7 +87,7 @@ extension DownloadRun {
   /// Returns whether an answer is about the bytes that are there. A redirect may lead elsewhere now,
   /// where the tag or the time means something else, and the transport may have logged in another user.
   private func isMet(_ record: DownloadRecord, by answer: TransportResponse) -> Bool {
-    record.isMet(by: answer)
+    record.head.isMet(from: record.answeredBy, by: answer)
       && downloader.mayServe(
         downloader.selection(of: asked, by: record.head, sentBy: answer.user), record)
   }

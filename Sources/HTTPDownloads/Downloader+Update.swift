@@ -22,7 +22,7 @@ extension Downloader {
           transport: transport.sending(request.credential, to: request.request.url),
           options: request.transport
         )
-        .state(of: record.head, request.request, isSame: record.isMet)
+        .state(of: record.head, from: record.answeredBy, request.request)
       } catch {
         throw .transport(error)
       }

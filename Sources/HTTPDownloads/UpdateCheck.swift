@@ -29,11 +29,12 @@ package struct UpdateCheck {
   /// Sends a `HEAD` with the validators of the copy (RFC 9110, section 13.1), or if the server does
   /// not allow that, a `GET` whose body is not read.
   ///
-  /// - Parameter isSame: Whether an answer is about the same resource as the copy, although a redirect
-  ///   may lead elsewhere now.
+  /// - Parameters:
+  ///   - copy: The head of the copy.
+  ///   - url: The URL that gave the copy, after redirects.
+  ///   - request: The request.
   package func state(
-    of copy: HTTPResponseHead, _ request: HTTPRequest,
-    isSame: (TransportResponse) -> Bool = { _ in true }
+    of copy: HTTPResponseHead, from url: String, _ request: HTTPRequest
   ) async throws(TransportError) -> UpdateState {
     var request = request
     request.method = .head
@@ -51,9 +52,9 @@ package struct UpdateCheck {
       answer = try await send(request, end)
     }
     switch answer.head.status {
-    case 304: return isSame(answer) ? .current : .unknown
+    case 304: return copy.isMet(from: url, by: answer) ? .current : .unknown
     case 200...299, copy.status:
-      return isSame(answer)
+      return copy.isMet(from: url, by: answer)
         ? UpdateState(comparing: copy.fields, answer.head.fields) : .unknown
     default: return .refused(status: answer.head.status)
     }
@@ -80,6 +81,23 @@ package struct UpdateCheck {
     }
     throw TransportError(
       .protocolViolation, url: asked.string, detail: "more than 20 redirects")
+  }
+}
+
+extension HTTPResponseHead {
+  /// Returns whether an answer with the same validator is about the same content as this head.
+  ///
+  /// A validator distinguishes states of one resource, but a redirect may lead to another resource.
+  /// So the URLs that answered must be equal except for their queries, which differ where URLs are
+  /// signed; or `Last-Modified` must be equal as well, as on a mirror.
+  ///
+  /// - Parameter url: The URL that gave this head.
+  func isMet(from url: String, by answer: TransportResponse) -> Bool {
+    func place(_ url: String) -> Substring { url.prefix { $0 != "?" } }
+    let modified = fields.first(named: "Last-Modified")?.value
+    return place(url) == place(answer.url.string)
+      || fields.contains("ETag") && modified != nil
+        && modified == answer.head.fields.first(named: "Last-Modified")?.value
   }
 }
 

@@ -44,4 +44,24 @@ struct CachingClientUpdateTests {
     let kept = await sandbox.outcome(request(), FetchOptions(policy: .offline))
     #expect(String(decoding: kept.bytes, as: UTF8.self) == "old")
   }
+
+  @Test func `behind a stored redirect, the answer that it leads to is compared`() async throws {
+    typealias Answer = ScriptedTransport.Answer
+    let sandbox = try ClientSandbox(Answer())
+    /// Has `/a` lead to another place, which gives a tag.
+    func state(_ place: String, _ tag: String) async throws -> UpdateState {
+      sandbox.transport.set { request in
+        request.url.target == "/a"
+          ? .success(Answer(status: 301, fields: [HTTPField("Location", place)]))
+          : .success(Answer("x", fields: [HTTPField("ETag", tag)]))
+      }
+      return try await sandbox.client.updateState(of: request())
+    }
+    #expect(try await state("/b", "\"1\"") == .missing)
+    _ = try await sandbox.client.data(for: request())
+    #expect(try await state("/b", "\"1\"") == .current)
+    #expect(try await state("/b?2", "\"1\"") == .current)
+    #expect(try await state("/b", "\"2\"") == .changed)
+    #expect(try await state("/c", "\"1\"") == .unknown)
+  }
 }

@@ -45,7 +45,8 @@ struct DownloadRecordTests {
   {
     let times: HTTPFields = [HTTPField("ETag", "\"1\""), HTTPField("Last-Modified", "x")]
     func isMet(_ record: DownloadRecord, _ url: String, _ fields: HTTPFields) throws -> Bool {
-      record.isMet(
+      record.head.isMet(
+        from: record.answeredBy,
         by: TransportResponse(
           head: HTTPResponseHead(status: 206, fields: fields), url: try NormalizedURL(url),
           body: ScriptedBody(ScriptedTransport.Answer(), url: url)))
