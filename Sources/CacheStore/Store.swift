@@ -140,8 +140,11 @@ public final class Store: Sendable {
   /// access is written, with a lock, a second later. A `BodyWriter` keeps the lock until it is committed or
   /// discarded. Access times are written first, and the end of the journal is marked, so that the store counts as
   /// closed if the app is ended while it is suspended.
-  public func relinquish() {
-    if isReadOnly || catalog.state.withLock({ $0.isClosed || $0.isClosing }) { return }
+  ///
+  /// - Returns: whether the lock is released. If not, a `BodyWriter` or another call still has it.
+  @discardableResult
+  public func relinquish() -> Bool {
+    if isReadOnly || catalog.state.withLock({ $0.isClosed || $0.isClosing }) { return true }
     // This may make the journal long enough for a compaction, which takes locks.
     try? accessTimes.flush()
     // What is settled later would take the lock again.
@@ -150,6 +153,7 @@ public final class Store: Sendable {
     waitUntilIdle()
     if keepSessionIfNotCompared() { catalog.writer.markEnd() }
     catalog.tree.staging.giveSessionUp()
+    return !catalog.tree.staging.hasLock
   }
 
   /// Does the work that the background thread had no time for: writes access times, compares tree

@@ -7,8 +7,12 @@ extension OfflineCache {
   /// `directory` is in a container that the app shares with its extensions. Otherwise the system may
   /// end the app (`0xdead10cc`).
   ///
-  /// Downloads have locks of their own: pause or cancel them first. See `Store.relinquish`.
-  public func relinquish() { store.relinquish() }
+  /// Cancel requests first: a body over 64 KiB has the lock while it arrives. Downloads have locks of
+  /// their own: pause or cancel them. See `Store.relinquish`.
+  ///
+  /// - Returns: Whether the lock is released.
+  @discardableResult
+  public func relinquish() -> Bool { store.relinquish() }
 
   #if canImport(Darwin)
     /// Applies the options for the files: those in the directory, and by inheritance those that are

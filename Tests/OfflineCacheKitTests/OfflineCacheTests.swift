@@ -1,6 +1,7 @@
 import CacheStore
 import Foundation
 import LoopbackOrigin
+import TestSupport
 import Testing
 
 @testable import OfflineCacheKit
@@ -28,6 +29,16 @@ struct OfflineCacheTests {
     #expect(again.cachedResponse(for: sandbox.request("/7")) != nil)
     try sandbox.cache.removeAll()
     #expect(sandbox.cache.size.logical == 0)
+  }
+
+  @Test func `the lock is not reported as released while a long body arrives`() async throws {
+    let sandbox = try FaceSandbox { _ in fresh(String(repeating: "x", count: 1 << 20)) }
+    let (bytes, _) = try await sandbox.cache.bytes(for: sandbox.request())
+    var iterator = bytes.makeAsyncIterator()
+    for _ in 0..<100_000 { _ = try await iterator.next() }
+    #expect(!sandbox.cache.relinquish())
+    bytes.cancel()
+    await eventually { sandbox.cache.relinquish() }
   }
 
   @Test func `a cache that cannot be opened says where, what and why`() throws {

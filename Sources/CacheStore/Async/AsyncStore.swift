@@ -57,7 +57,10 @@ public final class AsyncStore: Sendable {
   }
 
   /// Releases the lock of this process until the next write; see `Store.relinquish`.
-  public func relinquish() async { await pool.call { [store] in store.relinquish() } }
+  ///
+  /// - Returns: whether the lock is released.
+  @discardableResult
+  public func relinquish() async -> Bool { await pool.call { [store] in store.relinquish() } }
 
   /// Finds an entry; see `Store.lookUp`.
   public func lookUp(_ key: ByteString, variant: UInt64 = 0) async -> Lookup {

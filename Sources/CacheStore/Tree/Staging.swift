@@ -17,17 +17,24 @@ package final class Session: Sendable {
   /// Whether the directory stays when the session ends: tree and journal are not compared yet.
   let stays = Atomic<Bool>(false)
   private let leftovers: Leftovers
+  private let locks: SessionLocks
 
   fileprivate init(
-    name: PathName, directory: consuming Descriptor, in place: StorePlace, _ leftovers: Leftovers
+    name: PathName, directory: consuming Descriptor, in place: StorePlace, _ leftovers: Leftovers,
+    _ locks: SessionLocks
   ) {
     self.name = name
     self.directory = directory
     self.place = place
     self.leftovers = leftovers
+    self.locks = locks
+    locks.count.add(1, ordering: .relaxed)
   }
 
-  deinit { if isGivenUp.load(ordering: .acquiring) { removeDirectory() } }
+  deinit {
+    if isGivenUp.load(ordering: .acquiring) { removeDirectory() }
+    locks.count.subtract(1, ordering: .relaxed)
+  }
 
   /// Removes the directory. A missing directory is the sign of a clean end.
   fileprivate func removeDirectory() {
@@ -47,6 +54,11 @@ package final class Session: Sendable {
   func unusedNumber() -> UInt64 { nextName.add(1, ordering: .relaxed).newValue }
 }
 
+/// The locks of the sessions of this process that have not ended.
+private final class SessionLocks: Sendable {
+  let count = Atomic<Int>(0)
+}
+
 /// What this process leaves to a comparison of tree and journal: files that could not be removed, the
 /// records of a failed sync. If none is completed after that, the directories of sessions stay, so that the
 /// next opening compares.
@@ -64,6 +76,7 @@ final class Staging: Sendable {
   let clock: any WallClock
   private let own = Mutex<Session?>(nil)
   private let leftovers = Leftovers()
+  private let locks = SessionLocks()
   /// The names of the sessions that were dead when the store was opened.
   private let deadAtOpening = Mutex<Set<[UInt8]>>([])
   /// The directories of replaced keys in the session.
@@ -95,6 +108,10 @@ final class Staging: Sendable {
 
   // MARK: The session of this process
 
+  /// Whether this process has the lock of a session: also of one that was given up, until its last user
+  /// is done.
+  var hasLock: Bool { locks.count.load(ordering: .relaxed) > 0 }
+
   /// The session; `nil` before the first write.
   var session: Session? { own.withLock { $0 } }
 
@@ -108,7 +125,7 @@ final class Staging: Sendable {
       let directory = try fileSystem.open(name, in: place.staging, [.read, .directory])
       guard try fileSystem.tryLock(directory) else { throw .wouldBlock }
       if place.durability == .full { try fileSystem.synchronize(place.staging, names: true) }
-      return Session(name: name, directory: directory, in: place, leftovers)
+      return Session(name: name, directory: directory, in: place, leftovers, locks)
     }
     own.withLock { $0 = made }
     return made
