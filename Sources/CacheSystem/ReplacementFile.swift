@@ -23,9 +23,10 @@ package final class ReplacementFile {
     let unique = String(UInt64.random(in: .min ... .max), radix: 36)
     let hiddenPath = Array(path[..<nameStart]) + Array(".offlinecache-\(unique).part".utf8)
     var old = stat()
-    // Safety: as below; stat writes into the local.
+    // A link is replaced itself, so the permissions of what it leads to do not matter.
+    // Safety: as below; lstat writes into the local.
     let isReplacing =
-      unsafe withPath(path) { unsafe stat($0, &old) } == 0 && old.st_mode & S_IFMT == S_IFREG
+      unsafe withPath(path) { unsafe lstat($0, &old) } == 0 && old.st_mode & S_IFMT == S_IFREG
     let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
     // Safety: `withPath` passes a zero-terminated copy that lives during the call.
     let (descriptor, number) = unsafe withPath(hiddenPath) {

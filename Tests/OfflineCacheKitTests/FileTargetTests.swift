@@ -75,6 +75,23 @@ import Testing
     #expect(names.isEmpty)
   }
 
+  @Test func `a link that is replaced does not give the rights of what it leads to`() async throws {
+    let path = folder.path
+    func mode(_ name: String) throws -> Int? {
+      try FileManager.default.attributesOfItem(atPath: "\(path)/\(name)")[.posixPermissions] as? Int
+    }
+    try Data([7]).write(to: folder.url.appendingPathComponent("b"))
+    try FileManager.default.setAttributes([.posixPermissions: 0o604], ofItemAtPath: path + "/b")
+    try FileManager.default.createSymbolicLink(
+      atPath: path + "/a", withDestinationPath: path + "/b")
+    for name in ["a", "c"] {
+      let target = try target(name)
+      _ = try await target.complete()
+      try await target.moveIntoPlace()
+    }
+    #expect(try mode("a") == mode("c") && mode("b") == 0o604)
+  }
+
   @Test func `the rights of the file that is replaced stay`() async throws {
     let path = folder.path + "/a"
     try Data([7]).write(to: URL(fileURLWithPath: path))
