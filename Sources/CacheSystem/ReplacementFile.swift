@@ -9,40 +9,72 @@ package final class ReplacementFile {
   private let path: [UInt8]
   private let hiddenPath: [UInt8]
   private var isHidden = true
+  /// A second descriptor of the hidden file, which keeps the lock until the file has its name.
+  private var lock: Int32 = -1
 
   /// The descriptor of the hidden file, for writing; -1 once it is closed.
   package private(set) var descriptor: Int32
 
   /// Creates the hidden file in the folder of `path`, with the permissions of the file that it will
   /// replace.
-  package init(at path: [UInt8]) throws(SystemError) {
+  ///
+  /// - Parameter name: The name of the hidden file, which is locked; flock(2). If there is a file with
+  ///   this name, or for `nil`, the hidden file has a random name.
+  package init(at path: [UInt8], through name: [UInt8]? = nil) throws(SystemError) {
     // A system call would use the part before a NUL.
     if path.contains(0) { throw .notFound }
     let nameStart = path.lastIndex(of: UInt8(ascii: "/")).map { $0 + 1 } ?? 0
-    // 64 random bits; short enough for any file system.
-    let unique = String(UInt64.random(in: .min ... .max), radix: 36)
-    let hiddenPath = Array(path[..<nameStart]) + Array(".offlinecache-\(unique).part".utf8)
+    let folder = Array(path[..<nameStart])
     var old = stat()
     // A link is replaced itself, so the permissions of what it leads to do not matter.
     // Safety: as below; lstat writes into the local.
     let isReplacing =
       unsafe withPath(path) { unsafe lstat($0, &old) } == 0 && old.st_mode & S_IFMT == S_IFREG
+    let mode: mode_t = isReplacing ? 0o600 : 0o666
+    self.path = path
+    if let name, let locked = Self.createdAndLocked(folder + name, mode) {
+      (hiddenPath, descriptor) = (folder + name, locked)
+      lock = fcntl(locked, F_DUPFD_CLOEXEC, 0)
+    } else {
+      // 64 random bits; short enough for any file system.
+      let unique = String(UInt64.random(in: .min ... .max), radix: 36)
+      hiddenPath = folder + Array(".offlinecache-\(unique).part".utf8)
+      descriptor = try Self.created(hiddenPath, mode)
+    }
+    if isReplacing { _ = fchmod(descriptor, old.st_mode & 0o777) }
+  }
+
+  private static func created(_ path: [UInt8], _ mode: mode_t) throws(SystemError) -> Int32 {
     let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
     // Safety: `withPath` passes a zero-terminated copy that lives during the call.
-    let (descriptor, number) = unsafe withPath(hiddenPath) {
-      let opened = unsafe open($0, flags, isReplacing ? 0o600 : 0o666)
+    let (descriptor, number) = unsafe withPath(path) {
+      let opened = unsafe open($0, flags, mode)
       return (opened, errno)
     }
     if descriptor < 0 { throw SystemError(number) }
-    if isReplacing { _ = fchmod(descriptor, old.st_mode & 0o777) }
-    self.path = path
-    self.hiddenPath = hiddenPath
-    self.descriptor = descriptor
+    return descriptor
+  }
+
+  /// Creates and locks a file; returns `nil` if there is one, or others have removed the new one before
+  /// it was locked, because they took it for that of a killed process.
+  private static func createdAndLocked(_ path: [UInt8], _ mode: mode_t) -> Int32? {
+    guard let descriptor = try? created(path, mode) else { return nil }
+    let files = RealFileSystem()
+    do throws(SystemError) {
+      try files.lockOnce(descriptor, exclusive: true, wait: false)
+      if try files.status(of: descriptor).linkCount == 1 { return descriptor }
+    } catch {
+      // Where there are no locks, nobody removes the file either.
+      if error != .wouldBlock { return descriptor }
+    }
+    _ = CLibrary.close(descriptor)
+    return nil
   }
 
   deinit {
     try? close()
     removeHidden()
+    if lock >= 0 { _ = CLibrary.close(lock) }
   }
 
   /// Appends bytes.

@@ -2,7 +2,7 @@ import CacheFormat
 import CacheSystem
 import MessageDigests
 
-/// The files of one download: the target, and four hidden files beside it. Their names contain a
+/// The files of one download: the target, and five hidden files beside it. Their names contain a
 /// digest of the target's name (Docs/Format.md, "Downloads").
 final class DownloadPlace: @unchecked Sendable {
   // Unchecked: one call at a time, and `close()` is the last.
@@ -23,10 +23,13 @@ final class DownloadPlace: @unchecked Sendable {
   static let prefix: StaticString = ".offlinecache-"
   static let partSuffix: StaticString = ".part"
   private static let sumsSuffix: StaticString = ".sums"
+  private static let newSuffix: StaticString = ".new"
   let files: any FileSystem
   let target: PathName
   let part: PathName
   let sums: PathName
+  /// The hidden file of a target that is written in another way than by a download.
+  let new: PathName
   private let stem: PathName
   /// The open folder; `nil` after ``close()``.
   private var opened: OpenFile?
@@ -58,6 +61,7 @@ final class DownloadPlace: @unchecked Sendable {
     stem = Self.stem(of: name)
     part = Self.appending(Self.partSuffix, to: stem)
     sums = Self.appending(Self.sumsSuffix, to: stem)
+    new = Self.appending(Self.newSuffix, to: stem)
   }
 
   private static func stem(of name: [UInt8]) -> PathName {
@@ -122,6 +126,17 @@ final class DownloadPlace: @unchecked Sendable {
 
   func remove(_ name: PathName) {
     try? files.removeFile(name, in: folder)
+  }
+
+  /// Removes the hidden file of a process that was killed while it wrote the target in another way than
+  /// by a download.
+  func removeLeftover() {
+    guard let file = try? files.open(new, in: openFolder.descriptor, [.read]),
+      // Its process has the lock as long as it lives.
+      (try? files.tryLock(file)) == true, let status = try? files.status(of: file.raw),
+      self.status(new)?.fileNumber == status.fileNumber
+    else { return }
+    remove(new)
   }
 
   func movePartIntoPlace() throws(SystemError) {

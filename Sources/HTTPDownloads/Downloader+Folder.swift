@@ -35,7 +35,7 @@ extension Downloader {
     }
   }
 
-  /// Removes the bytes of an interrupted download, and the record of a finished one. The file itself
+  /// Removes the bytes of an interrupted call, and the record of a finished download. The file itself
   /// stays. A download of this downloader that is in progress is cancelled for all its callers.
   ///
   /// - Throws: ``DownloadError`` if the folder cannot be used; `file` with `EWOULDBLOCK` while another
@@ -46,6 +46,7 @@ extension Downloader {
       guard let part else { throw .wouldBlock }
       part.remove()
       place.removeRecord(.finished)
+      place.removeLeftover()
       return true
     }
   }

@@ -1,5 +1,5 @@
 import CacheFormat
-import CacheSystem
+package import CacheSystem
 package import HTTPSemantics
 
 // Files that other code writes, and that later calls treat as downloads.
@@ -10,6 +10,14 @@ extension Downloader {
   /// - Throws: ``DownloadError`` if the folder cannot be used.
   package func look(for request: DownloadRequest) async throws(DownloadError) -> KnownFile {
     try await DownloadRun(downloader: self, download: Download(request)).look()
+  }
+
+  /// Creates the hidden file for a file that is written in another way than by a download, and removes
+  /// that of a process that was killed.
+  package static func replacement(at path: String) throws(SystemError) -> ReplacementFile {
+    let place = try? DownloadPlace(path, RealFileSystem())
+    place?.removeLeftover()
+    return try ReplacementFile(at: Array(path.utf8), through: place?.new.bytes)
   }
 
   /// Writes the record of a complete file that is about to take its name. Call it before the

@@ -1,5 +1,6 @@
 import CacheSystem
 import Foundation
+import HTTPDownloads
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
@@ -106,7 +107,7 @@ final class FileTarget: Sendable {
   private func opened() throws(URLError) -> ReplacementFile {
     if let file = unsafe state.file { return file }
     do throws(SystemError) {
-      let file = try ReplacementFile(at: Array(path.utf8))
+      let file = try Downloader.replacement(at: path)
       unsafe state.file = file
       return file
     } catch {

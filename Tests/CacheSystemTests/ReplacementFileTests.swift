@@ -11,6 +11,24 @@ import Testing
 
   private func path(_ name: String) -> [UInt8] { Array("\(folder.path)/\(name)".utf8) }
 
+  @Test func `a hidden file with a given name is locked until it has its final name`() throws {
+    let files = RealFileSystem()
+    func isFree(_ name: String) throws -> Bool {
+      try files.tryLock(files.open(userPath: String(decoding: path(name), as: UTF8.self), [.read]))
+    }
+    do {
+      let file = try ReplacementFile(at: path("a"), through: Array("hidden".utf8))
+      #expect(try !isFree("hidden"))
+      try file.close()
+      #expect(try !isFree("hidden"))
+      let other = try ReplacementFile(at: path("a"), through: Array("hidden".utf8))
+      try other.write([2])
+      try file.moveIntoPlace()
+    }
+    #expect(try isFree("a"))
+    #expect(throws: SystemError.notFound) { try isFree("hidden") }
+  }
+
   @Test func `the old file stays until the new one takes its name`() throws {
     try folder.make("a", "old")
     let file = try ReplacementFile(at: path("a"))

@@ -1,6 +1,8 @@
 import CacheSystem
 import Foundation
+import HTTPDownloads
 import HTTPSemantics
+import HTTPTransports
 import SimulatedFiles
 import TestSupport
 import Testing
@@ -73,6 +75,37 @@ import Testing
     try await target?.write([UInt8](repeating: 1, count: 600_000))
     target = nil
     #expect(names.isEmpty)
+  }
+
+  @Test func `what a killed process has left is removed, by the next call and by forgetting it`()
+    async throws
+  {
+    let first = try target()
+    try await first.write([UInt8](repeating: 1, count: 600_000))
+    let hidden = try #require(names.first)
+    // Another writer does not disturb it, nor do those who forget the file.
+    let second = try target()
+    try await second.write([UInt8](repeating: 2, count: 600_000))
+    #expect(names.count == 2 && names.contains(hidden))
+    await second.abandon()
+    let downloader = Downloader(transport: NoTransport())
+    try await downloader.forget("\(folder.path)/a")
+    #expect(names == [hidden])
+    await first.abandon()
+
+    for forgets in [true, false] {
+      try Data([1]).write(to: folder.url.appendingPathComponent(hidden))
+      if forgets {
+        try await downloader.forget("\(folder.path)/a")
+        #expect(names.isEmpty)
+        continue
+      }
+      let target = try target()
+      _ = try await target.complete()
+      #expect(names == [hidden])
+      try await target.moveIntoPlace()
+      #expect(content() == [] && names == ["a"])
+    }
   }
 
   @Test func `a link that is replaced does not give the rights of what it leads to`() async throws {
@@ -171,5 +204,14 @@ import Testing
     #expect(
       await code { () throws(URLError) in try await target.moveIntoPlace() } == .cannotMoveFile)
     #expect(names.isEmpty)
+  }
+}
+
+private struct NoTransport: HTTPTransport {
+  func send(
+    _ request: HTTPRequest, body: RequestBody?, options: TransportOptions,
+    onInterim: @escaping @Sendable (HTTPResponseHead) -> Void
+  ) async throws(TransportError) -> TransportResponse {
+    throw TransportError(.cannotConnect, url: request.url.string)
   }
 }
