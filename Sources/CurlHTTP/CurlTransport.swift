@@ -26,6 +26,9 @@ public final class CurlTransport: HTTPTransport {
   /// Whether the set-up has cookies or a client certificate.
   public var isForOneUser: Bool { setup.isForOneUser }
 
+  /// Whether the set-up has a proxy.
+  public var mayUseProxy: Bool { setup.mayUseProxy }
+
   let loop: TransferLoop
 
   /// The threads that make connections for tunnels.

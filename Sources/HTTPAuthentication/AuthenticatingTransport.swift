@@ -45,6 +45,8 @@ package struct AuthenticatingTransport: HTTPTransport {
 
   package var isForOneUser: Bool { transport.isForOneUser }
 
+  package var mayUseProxy: Bool { transport.mayUseProxy }
+
   package func send(
     _ request: HTTPRequest, body: RequestBody?, options: TransportOptions,
     onInterim: @escaping @Sendable (HTTPResponseHead) -> Void

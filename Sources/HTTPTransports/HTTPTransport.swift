@@ -12,6 +12,10 @@ public protocol HTTPTransport: Sendable {
   /// uses another one has to say what that one says.
   var isForOneUser: Bool { get }
 
+  /// Whether a proxy may be used. It may be in the local network, so servers are asked also if there is no
+  /// way out of that. A transport that uses another one has to say what that one says.
+  var mayUseProxy: Bool { get }
+
   /// Sends a request, and waits for the head of the final response.
   ///
   /// `Content-Length` and `Transfer-Encoding` of the request are replaced by the values that are
@@ -34,6 +38,9 @@ public protocol HTTPTransport: Sendable {
 extension HTTPTransport {
   /// False.
   public var isForOneUser: Bool { false }
+
+  /// False.
+  public var mayUseProxy: Bool { false }
 
   /// Sends a request without a body and skips interim answers; see
   /// ``send(_:body:options:onInterim:)``.

@@ -1,3 +1,4 @@
+import CacheSystem
 import HTTPSemantics
 
 /// The configuration of a transport, the same for all its transfers.
@@ -99,6 +100,18 @@ public struct NetworkSetup: Sendable, Hashable {
 
   /// Whether servers know by the set-up who asks.
   package var isForOneUser: Bool { keepsCookies || clientCertificate != nil }
+
+  /// Whether a proxy is set.
+  package var mayUseProxy: Bool {
+    switch proxy {
+    case .none: false
+    case .url: true
+    case .environment:
+      ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"].contains {
+        UserPath.environment($0)?.isEmpty == false
+      }
+    }
+  }
 
   /// The reason why no transport can be made with this set-up, or `nil`. A pin for an invalid host name
   /// would never be checked. With a proxy of another scheme no server could be reached, and stored

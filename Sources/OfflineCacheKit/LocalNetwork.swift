@@ -1,6 +1,4 @@
-import Foundation
 import HTTPSemantics
-import HTTPTransports
 
 extension NormalizedURL {
   /// Whether the host may be in the local network: by a name without a dot or with a suffix for local
@@ -19,19 +17,6 @@ extension NormalizedURL {
     case (10, _), (192, 168), (169, 254): return true
     case (172, let second?): return (16...31).contains(second)
     default: return false
-    }
-  }
-}
-
-extension NetworkSetup {
-  var mayUseProxy: Bool {
-    switch proxy {
-    case .none: false
-    case .environment:
-      ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"].contains {
-        ProcessInfo.processInfo.environment[$0]?.isEmpty == false
-      }
-    default: true
     }
   }
 }

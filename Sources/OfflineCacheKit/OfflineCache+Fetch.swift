@@ -204,7 +204,7 @@ extension OfflineCache {
   /// Returns whether a server may be reached although no packet leaves the local network: it is in
   /// that network, or a proxy is.
   private func mayNeedNoRoute(_ url: NormalizedURL) -> Bool {
-    url.isLocal || options.network.mayUseProxy
+    url.isLocal || mayUseProxy
   }
 
   /// Returns the options of a request. To spare the network, stored responses are not validated in

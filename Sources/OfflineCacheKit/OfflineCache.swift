@@ -47,6 +47,8 @@ public final class OfflineCache: Sendable {
   public var store: Store { client.store }
 
   let options: OfflineCacheOptions
+  /// Whether the transport may use a proxy, which may be in the local network.
+  let mayUseProxy: Bool
   let delegates: DelegateBox
   /// The queue that runs completion handlers, one after the other, as the delegate queue of a
   /// URLSession does.
@@ -105,6 +107,7 @@ public final class OfflineCache: Sendable {
     }
     let delegates = DelegateBox()
     self.options = options
+    mayUseProxy = transport.mayUseProxy
     self.delegates = delegates
     mode = Lock(options.offlineMode)
     var clientOptions = ClientOptions(

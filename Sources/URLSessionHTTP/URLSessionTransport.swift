@@ -35,6 +35,9 @@ public final class URLSessionTransport: HTTPTransport {
   /// Whether the set-up has cookies or a client certificate.
   public var isForOneUser: Bool { setup.isForOneUser }
 
+  /// Whether the set-up has a proxy.
+  public var mayUseProxy: Bool { setup.mayUseProxy }
+
   /// Whether requests are sent as download tasks.
   private let downloads: Bool
   private let delegate: SessionDelegate

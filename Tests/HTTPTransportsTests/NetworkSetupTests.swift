@@ -6,6 +6,11 @@ import Testing
     try Pin(String(repeating: String(byte, radix: 16), count: 64))
   }
 
+  @Test func `a proxy may be set`() {
+    #expect(!NetworkSetup(proxy: .none).mayUseProxy)
+    #expect(NetworkSetup(proxy: .url("http://192.0.2.1:3128")).mayUseProxy)
+  }
+
   @Test func `pins are found in any spelling of the host, and those of one host are joined`() throws
   {
     let (one, two) = (try pin(1), try pin(2))

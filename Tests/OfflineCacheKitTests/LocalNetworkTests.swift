@@ -1,5 +1,4 @@
 import HTTPSemantics
-import HTTPTransports
 import Testing
 
 @testable import OfflineCacheKit
@@ -19,10 +18,5 @@ import Testing
   ])
   func `hosts that are elsewhere`(host: String) throws {
     #expect(try !NormalizedURL("http://\(host)/").isLocal)
-  }
-
-  @Test func `a proxy may be set`() {
-    #expect(!NetworkSetup(proxy: .none).mayUseProxy)
-    #expect(NetworkSetup(proxy: .url("http://192.0.2.1:3128")).mayUseProxy)
   }
 }

@@ -18,12 +18,13 @@ import Testing
   private let transport = CountingTransport()
 
   private func sandbox(
-    spares: Bool = false, proxy: NetworkSetup.Proxy = .none
+    spares: Bool = false, transport: CountingTransport? = nil
   ) throws -> FaceSandbox {
     var options = OfflineCacheOptions(reachability: network)
-    options.network.proxy = proxy
+    // Not that of the transport.
+    options.network.proxy = .url("http://192.168.7.1:3128")
     options.sparesConstrainedNetworks = spares
-    return try FaceSandbox(options, transport: transport)
+    return try FaceSandbox(options, transport: transport ?? self.transport)
   }
 
   private func request(
@@ -123,8 +124,8 @@ import Testing
   func `servers in the local network, and a proxy, are asked without a network`(host: String)
     async throws
   {
-    let proxy = host == "example.com" ? NetworkSetup.Proxy.url("http://192.168.7.1:3128") : .none
-    let sandbox = try sandbox(proxy: proxy)
+    let transport = CountingTransport(mayUseProxy: host == "example.com")
+    let sandbox = try sandbox(transport: transport)
     network.set(.none)
     _ = try await sandbox.cache.data(for: request("/a", host: host))
     sandbox.clock.advance(bySeconds: 100_000)
@@ -202,6 +203,9 @@ import Testing
 /// Answers everything without a network, and counts.
 private final class CountingTransport: HTTPTransport {
   private let requests = Mutex(0)
+  let mayUseProxy: Bool
+
+  init(mayUseProxy: Bool = false) { self.mayUseProxy = mayUseProxy }
 
   var count: Int { requests.withLock { $0 } }
 
