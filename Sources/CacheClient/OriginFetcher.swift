@@ -67,7 +67,7 @@ struct OriginFetcher: Sendable {
             detail: "a 304 to a request without a condition"))
       }
       let times = ResponseTimes(request: sent, response: Timestamp(nanoseconds: clock.now()))
-      let receipt = await judge(answer.head, forwarding, times)
+      let receipt = await judge(answer.head, forwarding, times, permit)
       // The body of a response that is not returned is read to its end if that is near, so that the
       // connection can be reused.
       if case .pass = receipt {} else { await answer.body.end(within: ResponseCache.smallBody) }
@@ -158,13 +158,14 @@ struct OriginFetcher: Sendable {
   /// Applies the rules, outside of the cooperative pool if that may use the disk: a 304 writes to
   /// the store.
   private func judge(
-    _ head: HTTPResponseHead, _ forwarding: Forwarding, _ times: ResponseTimes
+    _ head: HTTPResponseHead, _ forwarding: Forwarding, _ times: ResponseTimes,
+    _ permit: StoringPermit
   ) async -> Receipt {
     if cache.receivesAtOnce(head, for: forwarding) {
       return cache.receive(head, for: forwarding, times: times)
     }
     return await store.perform { [cache] _ in
-      cache.receive(head, for: forwarding, times: times)
+      cache.receive(head, for: forwarding, times: times, isPermitted: { permit.isValid })
     }
   }
 }

@@ -31,14 +31,15 @@ extension ResponseCache {
 
   /// Keeps the last good response that a 404 or 410 is about to replace. If that fails, it is lost, as
   /// it would be without a history.
-  func rememberReplaced(by plan: StoringPlan) {
+  func rememberReplaced(by plan: StoringPlan, _ isPermitted: () -> Bool) {
     guard rules.mayRemember(whatStatusReplaces: plan.response.status),
       case .hit(let info, let reader) = store.read(plan.key, variant: plan.variant),
       let status = info.status, CacheRules.isGood(status), status != 206
     else { return }
     var metadata = info.metadata
     EntryFields.markAsHistory(&metadata)
-    _ = try? copy(reader, to: plan.key, Self.historyVariant(plan.variant), metadata)
+    _ = try? copy(
+      reader, to: plan.key, Self.historyVariant(plan.variant), metadata, isPermitted)
   }
 
   /// Keeps a response that a 304 has confirmed for a request that does not select it, so that the
@@ -47,7 +48,7 @@ extension ResponseCache {
   /// - Parameter head: The head of the 304. It may forbid that, as the request may.
   func rememberConfirmed(
     _ confirmed: StoredVariant, by head: HTTPResponseHead, _ forwarding: Forwarding,
-    _ times: ResponseTimes
+    _ times: ResponseTimes, _ isPermitted: () -> Bool
   ) {
     let (old, request) = (confirmed.response, forwarding.original)
     guard rules.hasHistory, request.method == .get, CacheRules.isGood(old.status),
@@ -66,7 +67,7 @@ extension ResponseCache {
       bodyDate: old.bodyDate, rules: rules)
     var metadata = EntryFields.metadata(response, url: request.url, times: times, expires: nil)
     EntryFields.markAsHistory(&metadata)
-    _ = try? copy(reader, to: key, variant, metadata)
+    _ = try? copy(reader, to: key, variant, metadata, isPermitted)
   }
 
   private func mayRemember(
@@ -78,9 +79,13 @@ extension ResponseCache {
     return reason.map { rules.mayRemember(whole, to: request, notStored: $0) } ?? true
   }
 
+  /// Copies a body to another variant, and removes that again if it was not permitted any more: the
+  /// body may have been removed before it was copied.
   private func copy(
-    _ reader: BodyReader, to key: ByteString, _ variant: UInt64, _ metadata: EntryMetadata
+    _ reader: BodyReader, to key: ByteString, _ variant: UInt64, _ metadata: EntryMetadata,
+    _ isPermitted: () -> Bool
   ) throws(StoreError) {
+    defer { if !isPermitted() { _ = try? store.remove(key, variant: variant) } }
     if reader.length <= UInt64(Self.smallBody) {
       let body = try reader.read(upTo: Int(reader.length))
       try store.put(body, for: key, variant: variant, metadata: metadata)

@@ -5,12 +5,15 @@ package import HTTPSemantics
 extension ResponseCache {
   /// Evaluates the origin's response: passes it on, stores it, or serves the stored response.
   ///
-  /// - Parameter times: the times at which the request was sent and the head was received.
+  /// - Parameters:
+  ///   - times: the times at which the request was sent and the head was received.
+  ///   - isPermitted: Returns whether nothing has invalidated the answer since the request was sent.
   package func receive(
-    _ head: HTTPResponseHead, for forwarding: Forwarding, times: ResponseTimes
+    _ head: HTTPResponseHead, for forwarding: Forwarding, times: ResponseTimes,
+    isPermitted: () -> Bool = { true }
   ) -> Receipt {
     if head.status == 304, !forwarding.validating.isEmpty {
-      return validate(head, forwarding, times)
+      return validate(head, forwarding, times, isPermitted)
     }
     if let beginning = forwarding.completing {
       switch head.status {
@@ -38,14 +41,14 @@ extension ResponseCache {
     passed.fields = ConnectionFields.removed(from: head.fields)
     let storing = storing(head, forwarding, times)
     if case .yes(let plan) = storing {
-      rememberReplaced(by: plan)
+      rememberReplaced(by: plan, isPermitted)
       outdateVaried(by: plan, forwarding)
       damaged.remove(plan.key)
     }
     return .pass(passed, storing)
   }
 
-  /// Returns whether ``receive(_:for:times:)`` needs no access to the disk. This is the usual case:
+  /// Returns whether ``receive(_:for:times:isPermitted:)`` needs no access to the disk. This is the usual case:
   /// a response to `GET` that confirms and completes nothing, is not a server error, and replaces
   /// nothing that the history keeps.
   package func receivesAtOnce(_ head: HTTPResponseHead, for forwarding: Forwarding) -> Bool {
@@ -81,7 +84,8 @@ extension ResponseCache {
   /// Freshens the stored response that a 304 confirms, and serves it (RFC 9111, sections 4.3.3 and
   /// 4.3.4).
   private func validate(
-    _ head: HTTPResponseHead, _ forwarding: Forwarding, _ times: ResponseTimes
+    _ head: HTTPResponseHead, _ forwarding: Forwarding, _ times: ResponseTimes,
+    _ isPermitted: () -> Bool
   ) -> Receipt {
     let now = times.response.date
     let responses = forwarding.validating.map(\.response)
@@ -94,7 +98,7 @@ extension ResponseCache {
       let stored = representation(of: fresh, forwarding, now: now),
       var serving = serving(stored, forwarding.original, at: now, isValidated: true)
     {
-      rememberConfirmed(fresh, by: head, forwarding, times)
+      rememberConfirmed(fresh, by: head, forwarding, times, isPermitted)
       serving.isForAll = isForAll
       serving.head.fields.append(contentsOf: rules.fieldsForCaller(of: head.fields))
       return .validated(serving)

@@ -277,6 +277,22 @@ struct ResponseCacheHistoryTests {
     for _ in 0..<2 { #expect(isHistory(sandbox, request("/a")) == true) }
   }
 
+  @Test(arguments: [10, 100_000], [404, 304])
+  func `what was invalidated while it was remembered is not in the history`(
+    length: Int, status: Int
+  ) throws {
+    let fields: HTTPFields = [HTTPField("Vary", "Accept-Language"), HTTPField("ETag", "\"1\"")]
+    for isPermitted in [true, false] {
+      let sandbox = try CacheSandbox(keepsHistory: true)
+      let asked = request("/a", [HTTPField("Accept-Language", status == 404 ? "de" : "en")])
+      try sandbox.load(
+        request("/a", [HTTPField("Accept-Language", "de")]), head(200, fields), content(length))
+      let forwarding = try #require(sandbox.forward(asked, policy: .revalidate, at: 5))
+      _ = sandbox.receive(head(status, fields), forwarding, at: 5, isPermitted: isPermitted)
+      #expect(sandbox.store.statistics.entries == (isPermitted ? 2 : 1))
+    }
+  }
+
   @Test func `who removes a page removes its history`() throws {
     let sandbox = try CacheSandbox(keepsHistory: true)
     try sandbox.load(request("/a"), page(), content(10))

@@ -65,10 +65,11 @@ final class CacheSandbox {
 
   /// Lets the origin answer, and the cache judge and remove what the request has made invalid.
   func receive(
-    _ head: HTTPResponseHead, _ forwarding: Forwarding, at seconds: Int64 = 0
+    _ head: HTTPResponseHead, _ forwarding: Forwarding, at seconds: Int64 = 0,
+    isPermitted: Bool = true
   ) -> Receipt {
     let times = ResponseTimes(request: moment(seconds), response: moment(seconds))
-    let receipt = cache.receive(head, for: forwarding, times: times)
+    let receipt = cache.receive(head, for: forwarding, times: times) { isPermitted }
     for key in cache.invalidated(by: forwarding.original, head) {
       cache.invalidate(key, at: times.response)
     }
