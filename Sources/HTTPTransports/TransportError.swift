@@ -43,6 +43,8 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
     public static let headTooLarge = Code(rawValue: "headTooLarge")
     /// The server's response violates HTTP.
     public static let protocolViolation = Code(rawValue: "protocolViolation")
+    /// The system forbids `http` to the server (App Transport Security, on Apple platforms).
+    public static let insecureRequest = Code(rawValue: "insecureRequest")
     /// A redirect leads from `https` to `http`, which is not allowed; the detail has its target.
     public static let insecureRedirect = Code(rawValue: "insecureRedirect")
     /// A redirect leads to a URL that cannot be fetched, such as `file:`; the detail has its target.
@@ -145,6 +147,11 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
       ("the fields of the answer are too large", "report this to the operator of the server")
     case .protocolViolation:
       ("the answer is not valid HTTP", "report this to the operator of the server")
+    case .insecureRequest:
+      (
+        "the system does not allow http to this server",
+        "write the URL with https, or allow it in the app's NSAppTransportSecurity"
+      )
     case .insecureRedirect:
       (
         "the redirect leads from https to http, which anybody on the way can read and change",

@@ -61,7 +61,7 @@ extension URLError {
     case .headTooLarge: .dataLengthExceedsMaximum
     case .protocolViolation: .badServerResponse
     case .unusableRedirect: .redirectToNonExistentLocation
-    case .insecureRedirect: .appTransportSecurityRequiresSecureConnection
+    case .insecureRequest, .insecureRedirect: .appTransportSecurityRequiresSecureConnection
     case .cancelled: .cancelled
     case .loginCancelled: .userCancelledAuthentication
     default: .unknown

@@ -19,7 +19,7 @@ enum SessionFailure {
     switch code {
     // The system's own: after a cancellation by the reader, nobody waits for the error.
     case .cancelled: hasHead ? .truncatedBody : .connectionLost
-    case .appTransportSecurityRequiresSecureConnection: .invalidRequest
+    case .appTransportSecurityRequiresSecureConnection: .insecureRequest
     case .badURL, .unsupportedURL, .dataLengthExceedsMaximum: .invalidRequest
     case .cannotFindHost, .dnsLookupFailed: .cannotResolve
     case .cannotConnectToHost, .notConnectedToInternet, .internationalRoamingOff,

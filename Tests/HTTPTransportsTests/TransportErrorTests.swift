@@ -6,7 +6,8 @@ struct TransportErrorTests {
     .invalidRequest, .requestBodyFailed, .cannotResolve, .cannotConnect, .timeout, .tls,
     .certificate,
     .pinMismatch, .clientCertificate, .authoritiesFile, .invalidSetup, .connectionLost,
-    .truncatedBody, .headTooLarge, .protocolViolation, .insecureRedirect, .cancelled,
+    .truncatedBody, .headTooLarge, .protocolViolation, .insecureRequest,
+    .insecureRedirect, .cancelled,
     .loginCancelled, .failed,
   ]
 

@@ -23,6 +23,7 @@ import Testing
     (.connectionLost, .networkConnectionLost), (.truncatedBody, .networkConnectionLost),
     (.headTooLarge, .dataLengthExceedsMaximum), (.protocolViolation, .badServerResponse),
     (.unusableRedirect, .redirectToNonExistentLocation),
+    (.insecureRequest, .appTransportSecurityRequiresSecureConnection),
     (.insecureRedirect, .appTransportSecurityRequiresSecureConnection), (.cancelled, .cancelled),
     (.loginCancelled, .userCancelledAuthentication), (.failed, .unknown), (.invalidSetup, .unknown),
     (TransportError.Code(rawValue: "of a later version"), .unknown),

@@ -19,7 +19,7 @@ import Testing
     (.badServerResponse, .protocolViolation), (.cannotDecodeContentData, .protocolViolation),
     (.dataLengthExceedsMaximum, .invalidRequest), (.cancelled, .connectionLost),
     (.unknown, .failed),
-    (.appTransportSecurityRequiresSecureConnection, .invalidRequest),
+    (.appTransportSecurityRequiresSecureConnection, .insecureRequest),
   ])
   func `an error before the head has its code`(
     code: URLError.Code, is expected: TransportError.Code
