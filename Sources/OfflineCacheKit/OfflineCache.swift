@@ -126,6 +126,16 @@ public final class OfflineCache: Sendable {
     delegates.cache = self
   }
 
+  /// Opens the cache on another thread than the caller's, which may be the main thread; see
+  /// ``init(capacity:directory:options:)``.
+  public static func open(
+    capacity: Int, directory: URL, options: OfflineCacheOptions = OfflineCacheOptions()
+  ) async throws(StoreError) -> OfflineCache {
+    try await WorkerPool(threads: 1).call { () throws(StoreError) in
+      try OfflineCache(capacity: capacity, directory: directory, options: options)
+    }
+  }
+
   deinit {
     if let task = delegates.takeSizeTask() { callOut { task.cancel() } }
   }

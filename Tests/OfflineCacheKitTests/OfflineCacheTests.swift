@@ -41,6 +41,17 @@ struct OfflineCacheTests {
     await eventually { sandbox.cache.relinquish() }
   }
 
+  @Test func `a cache is opened on another thread`() async throws {
+    let sandbox = try FaceSandbox()
+    let folder = sandbox.folder.appendingPathComponent("store")
+    let cache = try await OfflineCache.open(capacity: 2 << 20, directory: folder)
+    #expect(cache.capacity == 2 << 20)
+    let error = await #expect(throws: StoreError.self) {
+      try await OfflineCache.open(capacity: 0, directory: folder)
+    }
+    #expect(error?.code == .invalidLimits)
+  }
+
   @Test func `a cache that cannot be opened says where, what and why`() throws {
     let sandbox = try FaceSandbox()
     let file = sandbox.folder.appendingPathComponent("file")
