@@ -111,9 +111,9 @@ extension OfflineCache {
   /// Starts a download that reports its progress and can be paused. It does not use the store. An equal
   /// download in progress is joined, and resumed if it was paused.
   ///
-  /// - Throws: `unsupportedURL`, `badURL` and `fileIsDirectory` at once, and the errors of
-  ///   ``data(for:)`` if mode or policy forbid the network. All other errors are thrown by the
-  ///   download.
+  /// - Throws: `unsupportedURL`, `badURL`, and `fileIsDirectory` and `cannotCreateFile` for a name
+  ///   that no file can have, at once, and the errors of ``data(for:)`` if mode or policy forbid the
+  ///   network. All other errors are thrown by the download.
   public func startDownload(
     for request: URLRequest, to file: URL, settings: DownloadSettings = DownloadSettings()
   ) throws(URLError) -> OfflineDownload {

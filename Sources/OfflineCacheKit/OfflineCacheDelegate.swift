@@ -14,10 +14,12 @@
 ///
 /// ```swift
 /// @MainActor final class SizeModel: OfflineCacheDelegate {
-///   var text = ""
+///   var size: OfflineCache.Size
+///
+///   init(of cache: OfflineCache) { size = cache.size }
 ///
 ///   func offlineCache(_ cache: OfflineCache, didChangeSize size: OfflineCache.Size) {
-///     text = "\(size.physical >> 20) MB"
+///     self.size = size
 ///   }
 /// }
 /// ```

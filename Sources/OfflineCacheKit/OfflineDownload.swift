@@ -102,7 +102,7 @@ public struct UnfinishedDownload: Sendable, Hashable {
   /// The requested URL, without credentials.
   public let url: URL
 
-  /// The target file, which does not exist yet.
+  /// The target file. If it exists, the download was to replace it.
   public let file: URL
 
   /// The received bytes, which have not been verified.

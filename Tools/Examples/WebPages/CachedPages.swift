@@ -93,7 +93,7 @@ public final class CachedPages: NSObject, WKURLSchemeHandler {
       ]
       guard unreachable.contains(error.code), !Task.isCancelled else { throw error }
       var stored = request
-      // The rules of HTTP, as nothing is known of the server: a stored page is used unless it forbids that.
+      // As without a reload: the mode of the cache says which stored pages are used now.
       stored.cachePolicy = .useProtocolCachePolicy
       guard let answer = try? await cache.bytes(for: stored) else { throw error }
       return answer
