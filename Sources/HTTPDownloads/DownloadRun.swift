@@ -133,10 +133,11 @@ struct DownloadRun: Sendable {
     if let good = try await goodFile(place) { return .unexpired(good) }
     let (asked, downloader) = (asked, downloader)
     return try await perform { () throws(SystemError) in
-      if let record = try place.finishedRecord(), downloader.isFor(asked, record) {
-        return .expired
+      let stated = try place.statedExpiry(for: asked.request.url.string)
+      guard let record = try place.finishedRecord(), downloader.isFor(asked, record) else {
+        return .unknown(stated)
       }
-      return .unknown(try place.statedExpiry(for: asked.request.url.string))
+      return .expired(stated)
     }
   }
 

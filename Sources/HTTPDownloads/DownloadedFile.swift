@@ -6,7 +6,7 @@ public struct DownloadedFile: Sendable, Hashable {
   public enum Source: Sendable, Hashable {
     /// From the network, at least in part.
     case network
-    /// It was there, and had not expired.
+    /// It was there, and the server was not asked, or could not be reached.
     case file
     /// It was there, and the server has confirmed it.
     case confirmed

@@ -74,8 +74,9 @@ extension Downloader {
 package enum KnownFile: Sendable {
   /// It is there, unchanged, and has not expired.
   case unexpired(DownloadedFile)
-  /// It is there, unchanged, and has expired or has no expiry: the server has to confirm it.
-  case expired
+  /// It is there, unchanged, and has expired or has no expiry. The expiry is that of the last call for
+  /// the URL.
+  case expired(DownloadExpiry?)
   /// It is not there, was changed, or is another user's. The expiry is that of the last call for the
   /// URL.
   case unknown(DownloadExpiry?)

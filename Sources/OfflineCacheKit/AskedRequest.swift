@@ -87,9 +87,6 @@ struct AskedRequest: Sendable {
     Int64(min(max(0, seconds), 1e9))
   }
 
-  /// Whether the request is a `GET` without a body.
-  var isPlainGet: Bool { request.method == .get && body == nil }
-
   /// Whether a stored response may be used if the origin cannot be reached.
   ///
   /// It may not if policy or fields reload or validate, because that asks for the origin explicitly.

@@ -15,7 +15,8 @@ import Reachability
 public struct DownloadSettings: Sendable {
   /// The seconds for which the file is used without asking the server, counted from the end of the
   /// download. A file from an earlier call is used no longer than this and than the time set then.
-  /// `nil` means the time set by an earlier call; without that the server is asked.
+  /// `nil` means the time set by an earlier call; without that, the rules of HTTP say whether the
+  /// server is asked.
   public var expiresAfter: TimeInterval?
 
   /// Whether each use of the file restarts that time.
@@ -27,8 +28,8 @@ public struct DownloadSettings: Sendable {
   /// The order of waiting downloads: higher priorities first.
   public var priority = 0
 
-  /// Creates settings. With the defaults the server is asked, unless an earlier call has set a time
-  /// that has not expired.
+  /// Creates settings. With the defaults the rules of HTTP say whether the server is asked, unless an
+  /// earlier call has set a time that has not expired.
   public init(
     expiresAfter: TimeInterval? = nil, isSliding: Bool = false, digest: StatedDigest? = nil,
     priority: Int = 0
@@ -48,11 +49,12 @@ extension OfflineCache {
   /// Answers a `GET` request into a file, with bounded memory, and resumes an interrupted download of
   /// an earlier call; see ``data(for:)``. The request's `Range` and conditions are ignored.
   ///
-  /// A file from an earlier call is used until it expires (``DownloadSettings/expiresAfter``). Then
-  /// the server is asked, and the file is used if the server confirms it. If there is no such file,
-  /// a stored response is written to the file, as the policy of the request and the expiry allow,
-  /// or else the rules of HTTP. Otherwise the content is downloaded: the bytes go to a hidden file
-  /// beside it, which gets the name in one rename when it is complete and verified. A failure or a
+  /// A file from an earlier call is used until it expires (``DownloadSettings/expiresAfter``). After
+  /// that, a stored response is used as the policy of the request and the expiry allow, or else the
+  /// rules of HTTP: it is written to the file, unless the file is as new. Otherwise the server is
+  /// asked, and the file is used if the server confirms it. If not, the content is downloaded: the
+  /// bytes go to a hidden file beside it, which gets the name in one rename when it is complete and
+  /// verified. Without a network, the newer of file and stored response is used. A failure or a
   /// cancellation leaves the previous file unchanged. A response that may be stored is also stored,
   /// up to ``storedDownloadLimit``.
   ///
@@ -66,36 +68,34 @@ extension OfflineCache {
   ) async throws(URLError) -> OfflineURLResponse {
     var asked = try AskedRequest(request, mode: offlineMode).forFile()
     if Task.isCancelled {
-      throw failure(ClientError(.cancelled, url: asked.request.url.string), asked)
+      throw failure(cancelled(asked), asked)
     }
     let place = try FilePlace(file)
     let wanted = wanted(asked, place, settings)
-    var hasExpired = false
-    if wanted.reuse == .unexpired, asked.isPlainGet {
+    var hasFile = false
+    if wanted.reuse == .unexpired, asked.body == nil {
+      var last: DownloadExpiry?
       switch try? await downloader.look(for: wanted) {
       case .unexpired(let there): return try response(there, asked, place)
-      case .expired: hasExpired = asked.options.policy == .protocolRules
-      case .unknown(let stated):
-        asked.options.lifetime = [wanted.expiry, stated].compactMap { $0?.seconds }.min()
+      case .expired(let stated): (hasFile, last) = (true, stated)
+      case .unknown(let stated): last = stated
       case nil: break
       }
+      asked.options.lifetime = [wanted.expiry, last].compactMap { $0?.seconds }.min()
     }
-    // A stored response does not show whether an expired file is current: only its server does.
-    let mayUseStored = !hasExpired && stored(asked, .offline) != nil
-    let mayDownload = asked.options.policy.allowsNetwork && asked.isPlainGet
-    if mayDownload, !mayUseStored { return try await downloadedElseFile(wanted, asked, place) }
+    // What has to be validated is asked for with the validators of the file, if there is one.
+    let mayUseStored = hasFile ? answersNow(asked) : stored(asked, .offline) != nil
+    let mayDownload = asked.options.policy.allowsNetwork && asked.body == nil
+    if mayDownload, !mayUseStored { return try await downloadedElseKnown(wanted, asked, place) }
     do throws(URLError) {
       return try await written(wanted, asked, place)
     } catch {
       // What is stored, or a substitute, is not what the caller wants, or cannot be read to its end.
       if error.isWrongDigest || error.isDamagedCopy, mayDownload {
-        return try await downloadedElseFile(wanted, asked, place)
+        return try await downloadedElseKnown(wanted, asked, place)
       }
       // Without a network an existing file is better than none.
-      let mayTakeFile =
-        error.isNotStored
-        || error.isUnreachable && offlineMode == .whenUnreachable && asked.acceptsFallback
-      guard mayTakeFile, let there = try? await downloader.fileNow(wanted) else { throw error }
+      guard error.isNotStored, let there = try? await downloader.fileNow(wanted) else { throw error }
       return try response(there, asked, place)
     }
   }
@@ -118,7 +118,7 @@ extension OfflineCache {
     for request: URLRequest, to file: URL, settings: DownloadSettings = DownloadSettings()
   ) throws(URLError) -> OfflineDownload {
     let asked = try networkRequest(request).forFile()
-    guard asked.isPlainGet else {
+    guard asked.body == nil else {
       throw URLError(
         .unsupportedURL, url: asked.url,
         cause: "\(asked.request.url): a download that was started sends no body; use "
@@ -197,30 +197,36 @@ extension OfflineCache {
     return wanted
   }
 
-  /// Downloads a file; returns the existing one if there is no network, or the server cannot be
-  /// reached.
-  private func downloadedElseFile(
+  /// Downloads a file. If there is no network, or the server cannot be reached, returns the newer one
+  /// of the stored response and the existing file.
+  private func downloadedElseKnown(
     _ wanted: DownloadRequest, _ asked: AskedRequest, _ place: FilePlace
   ) async throws(URLError) -> OfflineURLResponse {
-    if wanted.reuse == .unexpired, asked.acceptsFallback,
-      poorNetwork(asked)?.quality == NetworkQuality.none,
+    // A stored response that could be used now would have been.
+    if asked.acceptsFallback, let network = poorNetwork(asked), network.quality == .none,
       let there = try? await downloader.fileNow(wanted)
     {
-      return try response(there, asked, place)
+      return try response(there, asked, place, standIn: .noNetwork(network.reason))
     }
+    let file: DownloadedFile
     do throws(DownloadError) {
-      return try await downloaded(wanted, asked, place)
+      file = try await downloaded(wanted, asked)
     } catch {
-      guard offlineMode == .whenUnreachable, error.isUnreachable, asked.acceptsFallback,
-        let there = try? await downloader.fileNow(wanted)
-      else { throw URLError(error, url: asked.url) }
-      return try response(there, asked, place)
+      let failed = URLError(error, url: asked.url)
+      guard offlineMode == .whenUnreachable, asked.acceptsFallback,
+        case .transport(let cause) = error.cause, cause.isUnreachable
+      else { throw failed }
+      let failure = ClientError(.transport(cause), url: error.url)
+      if let written = try? await written(wanted, asked, place, after: failure) { return written }
+      guard let there = try? await downloader.fileNow(wanted) else { throw failed }
+      return try response(there, asked, place, standIn: .failure(failure))
     }
+    return try response(file, asked, place)
   }
 
   private func downloaded(
-    _ wanted: DownloadRequest, _ asked: AskedRequest, _ place: FilePlace
-  ) async throws(DownloadError) -> OfflineURLResponse {
+    _ wanted: DownloadRequest, _ asked: AskedRequest
+  ) async throws(DownloadError) -> DownloadedFile {
     let permit = client.permitToStore(asked.request)
     let began = Timestamp(nanoseconds: options.clock.now())
     let file = try await downloader.download(wanted)
@@ -234,17 +240,18 @@ extension OfflineCache {
       _ = try? await client.store(
         contentsOf: file, for: asked.request, options: asked.options, permit: permit)
     }
-    guard let response = OfflineURLResponse.make(file, to: asked, now: options.clock.now()) else {
-      throw DownloadError(
-        .status(file.record.head.status), url: file.record.url, path: place.path)
-    }
-    return response
+    return file
   }
 
+  /// Makes the response for a file.
+  ///
+  /// - Parameter standIn: The reason for using the file in place of the network; `nil` if that is not
+  ///   so.
   func response(
-    _ file: DownloadedFile, _ asked: AskedRequest, _ place: FilePlace
+    _ file: DownloadedFile, _ asked: AskedRequest, _ place: FilePlace, standIn: StandIn? = nil
   ) throws(URLError) -> OfflineURLResponse {
-    guard let response = OfflineURLResponse.make(file, to: asked, now: options.clock.now()) else {
+    let now = options.clock.now()
+    guard let response = OfflineURLResponse.make(file, to: asked, now: now, standIn: standIn) else {
       throw refusal(file.record.head.status, by: file.record.answeredBy, asked, place)
     }
     return response

@@ -133,13 +133,16 @@ extension OfflineCache {
 
   /// Answers a request and calls `use` with the response. If the network fails and a stored
   /// response may be used instead, `use` is called again, with that response.
+  ///
+  /// - Parameter failure: The error of an earlier attempt, after which the network is not asked again.
   func answering<R: Sendable>(
-    _ asked: AskedRequest,
+    _ asked: AskedRequest, after failure: ClientError? = nil,
     _ use: nonisolated(nonsending) (ClientResponse) async throws(ClientError) -> R
   ) async throws(URLError) -> (R, OfflineURLResponse) {
     do throws(ClientError) {
-      if Task.isCancelled { throw ClientError(.cancelled, url: asked.request.url.string) }
+      if Task.isCancelled { throw cancelled(asked) }
       do throws(ClientError) {
+        if let failure { throw failure }
         let (response, standIn) = try await fetch(asked)
         return try await finish(asked, response, standIn: standIn, use)
       } catch {
@@ -149,7 +152,7 @@ extension OfflineCache {
         return try await finish(asked, stored, standIn: .failure(error), use)
       }
     } catch {
-      throw failure(error, asked)
+      throw self.failure(error, asked)
     }
   }
 
@@ -176,6 +179,19 @@ extension OfflineCache {
     return (
       try await client.fetch(asked.request, body: asked.body, options: sparing(asked)), nil
     )
+  }
+
+  /// Returns whether the content of a file is available without the network.
+  func answersNow(_ asked: AskedRequest) -> Bool {
+    var asked = asked
+    asked.options.validatesInBackground = false
+    return storedAnswer(asked).map { Self.isFile($0.0) } ?? false
+  }
+
+  /// Returns whether a response has the content of a file. As in a download, other successes, such as
+  /// 204, have none that a file could replace.
+  static func isFile(_ response: ClientResponse) -> Bool {
+    [200, 203].contains(response.head.status)
   }
 
   /// Returns the stored response if the rules allow it, or if there is no network to ask.
@@ -252,6 +268,10 @@ extension OfflineCache {
         .unusableRedirect, url: response.url.string,
         detail: "the redirect leads to \($0.description)")
     }
+  }
+
+  func cancelled(_ asked: AskedRequest) -> ClientError {
+    ClientError(.cancelled, url: asked.request.url.string)
   }
 
   func failure(_ error: ClientError, _ asked: AskedRequest) -> URLError {

@@ -31,10 +31,8 @@ extension OfflineCache {
         throw failure(error, asked)
       }
     }
-    var wanted = DownloadRequest(asked.request, to: try FilePlace(file).path)
+    var wanted = wanted(asked, try FilePlace(file))
     wanted.transport = options
-    wanted.credential = asked.options.credential
-    wanted.user = client.user(of: asked.request, asked.options.credential)
     do throws(DownloadError) {
       return try await downloader.updateState(of: wanted)
     } catch {

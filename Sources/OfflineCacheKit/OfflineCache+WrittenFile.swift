@@ -12,6 +12,13 @@ import MessageDigests
 
 // Writing responses to files, from the store or from the network.
 extension OfflineCache {
+  /// The content of a response.
+  private enum Content: Sendable {
+    /// The file that is there has it.
+    case there(DownloadedFile)
+    case unnamed(Unnamed)
+  }
+
   /// A response whose content is in a file that does not have its name yet.
   private struct Unnamed: Sendable {
     let answer: ClientResponse
@@ -19,28 +26,37 @@ extension OfflineCache {
     let status: FileStatus
   }
 
-  /// Answers a request and writes the content to the file.
+  /// Answers a request and writes the content to the file, unless the file is as new as a stored
+  /// response that is the answer.
+  ///
+  /// - Parameter failure: The error of a download, after which only a stored response may be used.
   func written(
-    _ wanted: DownloadRequest, _ asked: AskedRequest, _ place: FilePlace
+    _ wanted: DownloadRequest, _ asked: AskedRequest, _ place: FilePlace,
+    after failure: ClientError? = nil
   ) async throws(URLError) -> OfflineURLResponse {
     let began = options.clock.now()
     // A function, because for a closure a caller on an actor would change threads, there and back.
     func write(
       _ answer: ClientResponse
-    ) async throws(ClientError) -> Result<Unnamed, URLError>? {
-      try await writeUnnamed(answer, wanted, asked, place)
+    ) async throws(ClientError) -> Result<Content, URLError>? {
+      if asked.body == nil, let newer = await file(wanted, asNewAs: answer) {
+        answer.body.cancel()
+        return .success(.there(newer))
+      }
+      return try await writeUnnamed(answer, wanted, asked, place)?.map { .unnamed($0) }
     }
-    let (result, response) = try await answering(asked, write)
+    let (result, response) = try await answering(asked, after: failure, write)
     guard let result else {
       let url = response.url?.absoluteString ?? asked.request.url.string
       throw refusal(response.statusCode, by: url, asked, place)
     }
-    let unnamed = try result.get()
-    let (answer, target) = (unnamed.answer, unnamed.target)
-    if asked.isPlainGet, let newer = await file(wanted, asNewAs: answer) {
-      await target.abandon()
-      return try self.response(newer, asked, place)
+    let unnamed: Unnamed
+    switch try result.get() {
+    case .there(let newer):
+      return try self.response(newer, asked, place, standIn: response.metadata?.standIn)
+    case .unnamed(let made): unnamed = made
     }
+    let (answer, target) = (unnamed.answer, unnamed.target)
     do throws(URLError) {
       let file = await note(
         answer, to: asked, for: wanted,
@@ -48,7 +64,8 @@ extension OfflineCache {
           length: unnamed.status.length, modified: unnamed.status.modified, began: began,
           confirmed: client.lastConfirmed(answer)?.nanoseconds ?? .max))
       try await target.moveIntoPlace()
-      await downloader.removeUnfinished(wanted)
+      // What has begun to replace a stale response is resumed later.
+      if response.metadata?.isStale == false { await downloader.removeUnfinished(wanted) }
       return file.map { response.written(to: $0, answer.head) } ?? response
     } catch {
       await target.abandon()
@@ -74,8 +91,7 @@ extension OfflineCache {
   private func writeUnnamed(
     _ answer: ClientResponse, _ wanted: DownloadRequest, _ asked: AskedRequest, _ place: FilePlace
   ) async throws(ClientError) -> Result<Unnamed, URLError>? {
-    // As in a download: other successes, such as 204, have no content that a file could replace.
-    guard [200, 203].contains(answer.head.status) else {
+    guard Self.isFile(answer) else {
       answer.body.cancel()
       return nil
     }
@@ -124,7 +140,7 @@ extension OfflineCache {
     _ answer: ClientResponse, to asked: AskedRequest, for wanted: DownloadRequest,
     written: WrittenFile
   ) async -> DownloadedFile? {
-    guard answer.source != .substitute, answer.head.status == 200, asked.isPlainGet else {
+    guard answer.source != .substitute, answer.head.status == 200, asked.body == nil else {
       return nil
     }
     // Errors are ignored: without a record the file exists and is downloaded again.

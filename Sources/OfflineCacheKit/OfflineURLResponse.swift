@@ -48,12 +48,13 @@ public final class OfflineURLResponse: HTTPURLResponse, @unchecked Sendable {
 
   /// Creates the response for a downloaded file; `now` is in nanoseconds since 1970.
   static func make(
-    _ file: DownloadedFile, to asked: AskedRequest, now: Int64
+    _ file: DownloadedFile, to asked: AskedRequest, now: Int64, standIn: StandIn?
   ) -> OfflineURLResponse? {
     let isOwn = file.record.answeredBy == asked.request.url.string && !asked.hasCredentials
     guard let url = isOwn ? asked.url : URL(string: file.record.answeredBy) else { return nil }
     return OfflineURLResponse(
-      url: url, head: file.record.head, metadata: ResponseMetadata(file, now: now))
+      url: url, head: file.record.head,
+      metadata: ResponseMetadata(file, now: now, standIn: standIn))
   }
 
   /// Creates a response without metadata.

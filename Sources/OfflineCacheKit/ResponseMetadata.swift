@@ -26,8 +26,8 @@ public struct ResponseMetadata: Sendable, Hashable {
   /// The seconds since the origin made or confirmed the response (RFC 9111, section 4.2.3).
   public let age: TimeInterval
 
-  /// The seconds for which the response stays fresh, negative once it is stale; `nil` if it came
-  /// from the network.
+  /// The seconds for which the response stays fresh, or until the downloaded file expires; negative
+  /// after that. `nil` if that is not known.
   public let freshness: TimeInterval?
 
   /// The file that the response was downloaded to; `nil` for all other responses, and for a
@@ -36,13 +36,22 @@ public struct ResponseMetadata: Sendable, Hashable {
 
   /// Whether the response is stale: it was used because there was no better one, or because that is
   /// allowed.
-  public var isStale: Bool { source != .substitute && (freshness.map { $0 <= 0 } ?? false) }
+  public var isStale: Bool {
+    guard source != .network, source != .substitute else { return false }
+    return standIn != nil || freshness.map { $0 <= 0 } ?? false
+  }
 
   /// The reason why this response was used, in a few words: why the network was asked, or why not.
-  public var reason: String { why.description }
+  public var reason: String {
+    guard source != .substitute, let standIn else { return why.description }
+    return (source == .file ? "it was downloaded before" : "it is stored") + ", and \(standIn)"
+  }
 
   /// The reason for machines, as the field `Cache-Status` gives it (RFC 9211).
   public var cacheStatus: String { status.description }
+
+  /// The reason for using what is there in place of the network; `nil` if that is not so.
+  let standIn: StandIn?
 
   private let why: Why
   private let status: CacheStatus
@@ -53,7 +62,7 @@ public struct ResponseMetadata: Sendable, Hashable {
     case stale(seconds: Int64)
     case forwarded(String)
     case download(DownloadedFile.Source)
-    case instead(StandIn)
+    case unexpired
     case substitute
 
     var description: String {
@@ -61,10 +70,10 @@ public struct ResponseMetadata: Sendable, Hashable {
       case .fresh(let seconds): "it is stored, and fresh for \(seconds) s"
       case .stale(let seconds): "it is stored, and may be served although stale for \(seconds) s"
       case .forwarded(let reason): reason
-      case .download(.file): "it was downloaded before, and has not expired"
+      case .unexpired: "it was downloaded before, and has not expired"
+      case .download(.file): "it was downloaded before, and no newer response is stored"
       case .download(.confirmed): "it was downloaded before, and the server has confirmed it"
       case .download: "there was no file, or it was outdated"
-      case .instead(let standIn): standIn.description
       case .substitute: "a file that ships with the program answers for it"
       }
     }
@@ -80,6 +89,7 @@ public struct ResponseMetadata: Sendable, Hashable {
       case .disk: .disk
       case .substitute: .substitute
       }
+    self.standIn = standIn
     download = nil
     age = Self.statedAge(in: response.head.fields)
     status = Self.status(of: response)
@@ -88,8 +98,6 @@ public struct ResponseMetadata: Sendable, Hashable {
     why =
       if response.source == .substitute {
         .substitute
-      } else if let standIn {
-        .instead(standIn)
       } else if response.source != .network, let failure = status.originFailure {
         .forwarded("it is stored, and the server could not be reached: \(failure)")
       } else if let reason = response.reason {
@@ -130,7 +138,7 @@ public struct ResponseMetadata: Sendable, Hashable {
     return status
   }
 
-  init(_ file: DownloadedFile, now: Int64) {
+  init(_ file: DownloadedFile, now: Int64, standIn: StandIn?) {
     let download = DownloadMetadata(file)
     // Computed in whole nanoseconds: current dates as seconds have steps of 240 ns.
     func seconds(_ end: Int64, since start: Int64) -> TimeInterval {
@@ -139,6 +147,7 @@ public struct ResponseMetadata: Sendable, Hashable {
     }
     let record = file.record
     self.download = download
+    self.standIn = standIn
     age =
       Self.statedAge(in: record.head.fields)
       + max(0, seconds(now, since: record.lastGiven.nanoseconds))
@@ -147,6 +156,6 @@ public struct ResponseMetadata: Sendable, Hashable {
     status = CacheStatus(
       cacheName: "OfflineCache", isHit: file.source == .file,
       forward: file.source == .file ? nil : .bypass)
-    why = .download(file.source)
+    why = source == .file && freshness ?? 0 > 0 ? .unexpired : .download(file.source)
   }
 }

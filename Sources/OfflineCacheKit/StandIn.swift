@@ -1,6 +1,6 @@
 import CacheClient
 
-/// The reason why a stored response is used in place of the network.
+/// The reason why a stored response, or a file, is used in place of the network.
 enum StandIn: Hashable, CustomStringConvertible {
   /// The network was asked, and failed.
   case failure(ClientError)
@@ -11,9 +11,9 @@ enum StandIn: Hashable, CustomStringConvertible {
 
   var description: String {
     switch self {
-    case .failure(let error): "it is stored, and the origin cannot be reached: \(error)"
-    case .noNetwork(let reason): "it is stored, and there is no network: \(reason)"
-    case .constrained(let reason): "it is stored, and the network is spared: \(reason)"
+    case .failure(let error): "the origin cannot be reached: \(error)"
+    case .noNetwork(let reason): "there is no network: \(reason)"
+    case .constrained(let reason): "the network is spared: \(reason)"
     }
   }
 }

@@ -104,11 +104,6 @@ extension URLError {
     return true
   }
 
-  /// Whether the server could not be reached; see `TransportError.isUnreachable`.
-  var isUnreachable: Bool {
-    (userInfo[NSUnderlyingErrorKey] as? ClientError)?.isUnreachable ?? false
-  }
-
   /// Whether a stored response or a substitute could not be read to its end.
   var isDamagedCopy: Bool {
     guard let error = userInfo[NSUnderlyingErrorKey] as? ClientError, case .store = error.cause
@@ -138,13 +133,6 @@ extension URLError {
 }
 
 extension ClientError {
-  /// Whether the server could not be reached; see `TransportError.isUnreachable`.
-  var isUnreachable: Bool {
-    if case .transport(let error) = cause { error.isUnreachable } else { false }
-  }
-}
-
-extension DownloadError {
   /// Whether the server could not be reached; see `TransportError.isUnreachable`.
   var isUnreachable: Bool {
     if case .transport(let error) = cause { error.isUnreachable } else { false }

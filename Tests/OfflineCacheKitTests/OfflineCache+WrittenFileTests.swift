@@ -2,6 +2,7 @@ import CacheClient
 import CacheStore
 import Foundation
 import LoopbackOrigin
+import MessageDigests
 import Synchronization
 import Testing
 
@@ -95,11 +96,12 @@ struct OfflineCacheWrittenFileTests {
   }
 
   @Test(
-    arguments: [OfflineMode.whenUnreachable, .always],
+    arguments: [(OfflineMode.whenUnreachable, true), (.whenUnreachable, false), (.always, true)],
     [URLRequest.CachePolicy.useProtocolCachePolicy, .returnCacheDataElseLoad])
   func `of a file and a stored response, the newer one is the file then`(
-    mode: OfflineMode, policy: URLRequest.CachePolicy
+    mode: (OfflineMode, hasServer: Bool), policy: URLRequest.CachePolicy
   ) async throws {
+    let (mode, hasServer) = mode
     for isStoredFirst in [true, false] {
       let isNewer = Flag()
       let sandbox = try FaceSandbox { _ in fresh(isNewer.isSet ? "newer" : "old") }
@@ -113,6 +115,10 @@ struct OfflineCacheWrittenFileTests {
       isNewer.set()
       if !isStoredFirst { try await store() }
       sandbox.cache.offlineMode = mode
+      if !hasServer {
+        sandbox.origin.stop()
+        sandbox.clock.advance(bySeconds: 5000)
+      }
       let response = try await sandbox.cache.download(for: sandbox.request("/a", policy), to: file)
       #expect(try Data(contentsOf: file) == Data("newer".utf8))
       #expect(response.metadata?.download?.file == file && sandbox.files == ["file"])
@@ -120,6 +126,60 @@ struct OfflineCacheWrittenFileTests {
         #expect((response.metadata?.source == .file) == isStoredFirst)
       }
     }
+  }
+
+  @Test func `without its server a stored response with the wanted digest replaces another file`()
+    async throws
+  {
+    let isNewer = Flag()
+    let sandbox = try FaceSandbox { _ in fresh(isNewer.isSet ? "newer" : "old") }
+    let file = sandbox.folder.appendingPathComponent("file")
+    _ = try await sandbox.cache.startDownload(for: sandbox.request(), to: file).value()
+    isNewer.set()
+    _ = try await sandbox.cache.data(for: sandbox.request())
+    sandbox.clock.advance(bySeconds: 5000)
+    sandbox.origin.stop()
+    let wanted = StatedDigest(.sha256, MessageDigest.of(Array("newer".utf8), .sha256))
+    try await sandbox.cache.download(
+      for: sandbox.request(), to: file, settings: DownloadSettings(digest: wanted))
+    #expect(try Data(contentsOf: file) == Data("newer".utf8))
+  }
+
+  @Test func `what is stored and fresh needs no server, also if there is a file`() async throws {
+    let sandbox = try FaceSandbox(OfflineCacheOptions(offlineMode: .never))
+    let file = sandbox.folder.appendingPathComponent("file")
+    _ = try await sandbox.cache.data(for: sandbox.request())
+    try await sandbox.cache.download(for: sandbox.request(), to: file)
+    sandbox.origin.stop()
+    let response = try await sandbox.cache.download(for: sandbox.request(), to: file)
+    #expect(response.metadata?.source == .file && response.metadata?.isStale == false)
+    #expect(
+      response.metadata?.reason == "it was downloaded before, and no newer response is stored")
+    // An expiry that has passed asks for the server.
+    sandbox.clock.advance(bySeconds: 10)
+    await #expect(throws: URLError.self) {
+      try await sandbox.cache.download(
+        for: sandbox.request(), to: file, settings: DownloadSettings(expiresAfter: 5))
+    }
+  }
+
+  @Test func `a download that was begun is kept if a stale response is used meanwhile`()
+    async throws
+  {
+    let isNewer = Flag()
+    let body = String(repeating: "0123456789", count: 100_000)
+    let sandbox = try FaceSandbox { _ in
+      isNewer.isSet ? OriginAnswer(body, fields: ["ETag: \"2\""]).cut(after: 600_000) : fresh("old")
+    }
+    let file = sandbox.folder.appendingPathComponent("file")
+    _ = try await sandbox.cache.data(for: sandbox.request())
+    sandbox.clock.advance(bySeconds: 5000)
+    isNewer.set()
+    _ = try? await sandbox.cache.startDownload(for: sandbox.request(), to: file).value()
+    sandbox.cache.offlineMode = .always
+    try await sandbox.cache.download(for: sandbox.request(), to: file)
+    #expect(try Data(contentsOf: file) == Data("old".utf8))
+    #expect(try await sandbox.cache.unfinishedDownloads(in: sandbox.folder).count == 1)
   }
 
   @Test func `if the connection breaks in the body, what is stored is written`() async throws {

@@ -116,6 +116,9 @@ struct OfflineDownloadTests {
     server.isDown.store(true, ordering: .relaxed)
     let fourth = try await sandbox.cache.download(for: request, to: file, settings: settings)
     #expect(fourth.metadata?.source == .file && fourth.metadata?.isStale == true)
+    #expect(
+      fourth.metadata?.reason.hasPrefix(
+        "it was downloaded before, and the origin cannot be reached: ") == true)
     sandbox.cache.offlineMode = .always
     let fifth = try await sandbox.cache.download(for: request, to: file)
     #expect(fifth.metadata?.source == .file)

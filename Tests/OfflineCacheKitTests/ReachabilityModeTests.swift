@@ -68,12 +68,29 @@ import Testing
     let file = sandbox.folder.appendingPathComponent("file")
     try await sandbox.cache.download(for: request("/a"), to: file)
     sandbox.clock.advance(bySeconds: 100_000)
-    network.set(.none)
+    network.set(NetworkState(.none, reason: "the cable is out"))
     let response = try await sandbox.cache.download(for: request("/a"), to: file)
     #expect(response.metadata?.source == .file && transport.count == 1)
+    #expect(
+      response.metadata?.reason
+        == "it was downloaded before, and there is no network: the cable is out")
+    #expect(response.metadata?.isStale == true)
     try await sandbox.cache.download(
       for: request("/a", .reloadRevalidatingCacheData), to: file)
     #expect(transport.count == 2)
+  }
+
+  @Test func `a constrained network is spared in each download of what is stored`() async throws {
+    let sandbox = try sandbox(spares: true)
+    let file = sandbox.folder.appendingPathComponent("file")
+    _ = try await sandbox.cache.data(for: request("/a"))
+    sandbox.clock.advance(bySeconds: 100_000)
+    network.set(NetworkState(.constrained, reason: "slow"))
+    for description in ["it is stored", "it was downloaded before"] {
+      let metadata = try await sandbox.cache.download(for: request("/a"), to: file).metadata
+      #expect(metadata?.reason == "\(description), and the network is spared: slow")
+      #expect(metadata?.isStale == true && transport.count == 1)
+    }
   }
 
   @Test func `what is fresh is a plain hit, whatever the network`() async throws {

@@ -40,8 +40,9 @@ import Testing
     for (index, (text, seconds)) in ages.enumerated() {
       let file = sandbox.folder.appendingPathComponent("\(index)")
       let response = try await sandbox.cache.download(
-        for: sandbox.request("/\(index)"), to: file)
+        for: sandbox.request("/\(index)"), to: file, settings: DownloadSettings(expiresAfter: 0))
       let metadata = try #require(response.metadata)
+      #expect(metadata.source == .network && !metadata.isStale)
       #expect(metadata.age == seconds, "\(text)")
       #expect(metadata.download?.file.path == file.path)
     }
