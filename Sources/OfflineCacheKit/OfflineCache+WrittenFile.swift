@@ -57,6 +57,10 @@ extension OfflineCache {
     case .unnamed(let made): unnamed = made
     }
     let (answer, target) = (unnamed.answer, unnamed.target)
+    if Task.isCancelled {
+      await target.abandon()
+      throw self.failure(cancelled(asked), asked)
+    }
     do throws(URLError) {
       let file = await note(
         answer, to: asked, for: wanted,
@@ -99,6 +103,7 @@ extension OfflineCache {
     let made = wanted.digest.map { MessageDigest($0.algorithm) }
     do throws(ClientError) {
       while let piece = try await answer.body.next() {
+        if Task.isCancelled { throw cancelled(asked) }
         made?.update(piece)
         do throws(URLError) { try await target.write(piece) } catch {
           answer.body.cancel()

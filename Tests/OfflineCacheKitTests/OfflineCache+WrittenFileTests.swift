@@ -182,6 +182,25 @@ struct OfflineCacheWrittenFileTests {
     #expect(try await sandbox.cache.unfinishedDownloads(in: sandbox.folder).count == 1)
   }
 
+  @Test func `cancelling a download from the store leaves the file as it was`() async throws {
+    let sandbox = try FaceSandbox()
+    let file = sandbox.folder.appendingPathComponent("file")
+    let canceller = Canceller()
+    sandbox.cache.delegate = canceller
+    _ = try await sandbox.cache.data(for: sandbox.request())
+    try await sandbox.cache.download(for: sandbox.request(), to: file)
+    // The last look-up of the next call is the one whose response is written.
+    canceller.cancelNext(after: canceller.count)
+    try Data("mine".utf8).write(to: file)
+    let download = Task { () throws(URLError) in
+      try await sandbox.cache.download(for: sandbox.request(), to: file)
+    }
+    let error = await #expect(throws: URLError.self) { try await download.value }
+    #expect(error?.code == .cancelled)
+    #expect(try Data(contentsOf: file) == Data("mine".utf8) && sandbox.files == ["file"])
+    #expect(sandbox.origin.requests.count == 1)
+  }
+
   @Test func `if the connection breaks in the body, what is stored is written`() async throws {
     let breaks = Flag()
     let sandbox = try FaceSandbox { _ in
@@ -233,4 +252,27 @@ private final class Flag: Sendable {
   private let state = Mutex(false)
   var isSet: Bool { state.withLock { $0 } }
   func set() { state.withLock { $0 = true } }
+}
+
+/// Allows all stored responses, and cancels the task that looks one of them up.
+private final class Canceller: OfflineCacheDelegate {
+  private let state = Mutex((lookUps: 0, cancelAfter: Int.max))
+
+  var count: Int { state.withLock { $0.lookUps } }
+
+  /// Cancels the task that makes the given look-up from now on.
+  func cancelNext(after count: Int) { state.withLock { $0 = (0, count) } }
+
+  func offlineCache(
+    _ cache: OfflineCache, shouldReturnCachedResponse response: HTTPURLResponse,
+    for request: URLRequest
+  ) -> Bool {
+    let cancels = state.withLock { state in
+      state.lookUps += 1
+      return state.lookUps == state.cancelAfter
+    }
+    // Safety: the task is used only during the call.
+    if cancels { unsafe withUnsafeCurrentTask { unsafe $0?.cancel() } }
+    return true
+  }
 }
