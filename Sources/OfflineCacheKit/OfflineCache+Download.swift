@@ -90,13 +90,16 @@ extension OfflineCache {
     do throws(URLError) {
       return try await written(wanted, asked, place)
     } catch {
+      switch (error.downloadCause, error.clientCause) {
       // What is stored, or a substitute, is not what the caller wants, or cannot be read to its end.
-      if error.isWrongDigest || error.isDamagedCopy, mayDownload {
+      case (.wrongDigest?, _) where mayDownload, (_, .store?) where mayDownload:
         return try await downloadedElseKnown(wanted, asked, place)
+      case (_, .notStored?):
+        // Without a network an existing file is better than none.
+        guard let there = try? await downloader.fileNow(wanted) else { throw error }
+        return try response(there, asked, place)
+      default: throw error
       }
-      // Without a network an existing file is better than none.
-      guard error.isNotStored, let there = try? await downloader.fileNow(wanted) else { throw error }
-      return try response(there, asked, place)
     }
   }
 

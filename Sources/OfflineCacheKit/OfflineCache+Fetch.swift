@@ -92,7 +92,8 @@ extension OfflineCache {
     }
     do throws(URLError) { return try await answering(asked, bytes(of:)) } catch {
       // A stored body that proves damaged, or a substitute that changes, is fetched.
-      guard error.isDamagedCopy, asked.body == nil, asked.options.policy.allowsNetwork,
+      guard case .store? = error.clientCause, asked.body == nil,
+        asked.options.policy.allowsNetwork,
         asked.request.method == .get || asked.request.method == .head
       else { throw error }
     }

@@ -96,26 +96,12 @@ extension URLError {
     self.init(code, url: url, cause: error.description, underlying: underlying)
   }
 
-  /// Whether no response is stored, and the network must not be asked.
-  var isNotStored: Bool {
-    guard let error = userInfo[NSUnderlyingErrorKey] as? ClientError,
-      case .notStored = error.cause
-    else { return false }
-    return true
-  }
+  /// What is wrong with a failed fetch; `nil` for other errors.
+  var clientCause: ClientError.Cause? { (userInfo[NSUnderlyingErrorKey] as? ClientError)?.cause }
 
-  /// Whether a stored response or a substitute could not be read to its end.
-  var isDamagedCopy: Bool {
-    guard let error = userInfo[NSUnderlyingErrorKey] as? ClientError, case .store = error.cause
-    else { return false }
-    return true
-  }
-
-  var isWrongDigest: Bool {
-    guard let error = userInfo[NSUnderlyingErrorKey] as? DownloadError,
-      case .wrongDigest = error.cause
-    else { return false }
-    return true
+  /// What is wrong with a failed download; `nil` for other errors.
+  var downloadCause: DownloadError.Cause? {
+    (userInfo[NSUnderlyingErrorKey] as? DownloadError)?.cause
   }
 
   private static func withoutCredentials(_ url: URL) -> URL? {

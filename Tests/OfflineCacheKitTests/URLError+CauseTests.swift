@@ -42,7 +42,8 @@ import Testing
     let download = DownloadError(.transport(cause), url: "http://h/a", path: "/p")
     let ofDownload = URLError(download, url: url)
     #expect(ofDownload.code == expected && ofDownload.cause as? DownloadError == download)
-    #expect(!ofFetch.isNotStored && !ofDownload.isWrongDigest)
+    #expect(ofFetch.clientCause == fetch.cause && ofFetch.downloadCause == nil)
+    #expect(ofDownload.downloadCause == download.cause && ofDownload.clientCause == nil)
   }
 
   @Test func `what is not stored is told apart by whether the network was to be asked`() {
@@ -50,7 +51,7 @@ import Testing
     let offline = URLError(error, url: nil, isOffline: true)
     let online = URLError(error, url: nil, isOffline: false)
     #expect(offline.code == .notConnectedToInternet && online.code == .resourceUnavailable)
-    #expect(offline.isNotStored && online.isNotStored && offline.failingURL == nil)
+    #expect(offline.clientCause == error.cause && offline.failingURL == nil)
   }
 
   @Test(arguments: [
