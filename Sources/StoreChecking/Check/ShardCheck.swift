@@ -41,6 +41,8 @@ final class ShardCheck {
       for hash in missing { try check(hash, in: number) }
       if !store.isOutdated(entries) { break }
     }
+    // A body may not have been read to its end.
+    try run.checkCancelled()
     tell()
     run.reporter.add(shard: number)
   }

@@ -36,6 +36,29 @@ import Testing
     box.withLock { $0 = nil }
   }
 
+  @Test func `a shard whose last body was not read to its end is not done`() throws {
+    let sandbox = CheckSandbox()
+    try sandbox.fill { try $0.put([UInt8](repeating: 7, count: 8 << 20), for: "a") }
+    let path = try sandbox.body()
+    let shard = try #require(Finding(.bodyWrong, path: Array(path.utf8), detail: "").shard)
+    let box = Mutex<StoreChecker?>(nil)
+    let files = FaultyFiles()
+    files.faults.set { call in
+      if call.kind == .read, call.name.hasSuffix(".body"), call.offset > 0 {
+        box.withLock { $0?.cancel() }
+      }
+      return nil
+    }
+    let checker = StoreChecker(
+      at: sandbox.root, options: CheckOptions(depth: .deep, jobs: 1, fileSystem: files))
+    box.withLock { $0 = checker }
+    let listener = Listener()
+    #expect(throws: CheckError.self) { try checker.run(listener) }
+    #expect(listener.progress.contains { $0.shards.count == Int(shard) })
+    #expect(listener.progress.allSatisfy { !$0.shards.contains(shard) })
+    box.withLock { $0 = nil }
+  }
+
   @Test func `a check looks at what it is told to`() throws {
     let sandbox = CheckSandbox()
     try sandbox.fill { try $0.put([1], for: "a") }
