@@ -1,3 +1,4 @@
+import CLibrary
 import CacheFormat
 import CacheStore
 import CacheSystem
@@ -204,6 +205,21 @@ private struct AheadClock: WallClock {
       #expect(result.status == 8)
       #expect(result.errors.hasPrefix("cachefsck: \(tool.store)/store.json: "))
       #expect(result.errors.hasSuffix("use a newer version of OfflineCache\n"))
+    }
+    #expect(try tool.listing() == before)
+  }
+
+  @Test(.enabled(if: geteuid() == 0, "files of another user are needed"))
+  func `a store of another user is not repaired, also not by root`() throws {
+    let tool = ToolRun()
+    try tool.fill(3)
+    try tool.shell("chown -R 1 \"$0\"; rm \"$0\"/lock \"$0\"/store.json")
+    let before = try tool.listing()
+    for words in [["--repair", "safe"], ["--repair", "all", "--quick"]] {
+      let result = try tool.check(words + [tool.store])
+      #expect(result.status == 8)
+      #expect(
+        result.errors == "cachefsck: \(tool.store): it belongs to user 1; run as that user\n")
     }
     #expect(try tool.listing() == before)
   }

@@ -39,8 +39,8 @@ struct Advice {
     }
     if owner > 0 {
       lines.append(
-        "\(owner) \(owner == 1 ? "belongs" : "belong") to another user: only that user, or root, can "
-          + "repair them, and only root can change the owner (chown).")
+        "\(owner) \(owner == 1 ? "belongs" : "belong") to another user: only root can change the owner "
+          + "(chown).")
     }
     let place = Self.word(verdict.argument)
     if safe > 0 {

@@ -131,6 +131,11 @@ final class CheckRun: Sendable {
       reporter.tell(place.suspicions.map { $0.finding() })
       return place
     }
+    // What root makes, the owner of the store could not open.
+    if !place.isOwn {
+      let cause = "it belongs to user \(place.owner)"
+      throw CheckError(.permissionDenied, path: path, cause: cause, remedy: "run as that user")
+    }
     let attempts = PlaceMender(options, repair).mend(place.suspicions, root: root)
     guard let again = try? PlaceCheck.look(root, options) else { return place }
     for (suspicion, attempt) in zip(place.suspicions, attempts) {

@@ -9,6 +9,8 @@ struct PlaceCheck {
     /// The content of store.json, or the part of it that can be restored.
     var description: StoreDescription?
     var owner: UInt32 = 0
+    /// Whether the owner is the user of this process.
+    var isOwn = false
     /// The description of the newer format; `nil` if no newer version wrote the store.
     var newerFormat: String?
   }
@@ -29,7 +31,7 @@ struct PlaceCheck {
   ) throws(SystemError) -> Result {
     var check = PlaceCheck(root: root.raw, options: options)
     let status = try options.fileSystem.status(of: root.raw)
-    check.result.owner = status.owner
+    (check.result.owner, check.result.isOwn) = (status.owner, status.isOwn)
     check.addRootPermissions(status)
     for name in directories { check.look(at: name, .directory) }
     check.look(at: Layout.lock, .file)
