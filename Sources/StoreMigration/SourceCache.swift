@@ -39,7 +39,7 @@ package final class SourceCache {
   /// - Complexity: O(size of the database).
   package convenience init(
     path: String, format: SourceFormat? = nil, temporaryFolder: String,
-    copyLimit: UInt64 = SourceCache.usualCopyLimit
+    copyLimit: UInt64 = SourceCache.usualCopyLimit, stop: MigrationStop = MigrationStop()
   ) throws(SourceError) {
     let candidates = try SourceLocation.databases(at: path)
     var found: [(SourceDatabase, SourceFormat)] = []
@@ -49,7 +49,7 @@ package final class SourceCache {
     for candidate in candidates {
       do throws(SourceError) {
         let source = try SourceDatabase(
-          path: candidate, temporary: temporaryFolder, copyLimit: copyLimit)
+          path: candidate, temporary: temporaryFolder, copyLimit: copyLimit, stop: stop)
         if let format = try source.format(among: format.map { [$0] } ?? SourceFormat.allCases) {
           found.append((source, format))
         } else if let other = try source.format(among: SourceFormat.allCases) {
@@ -57,7 +57,9 @@ package final class SourceCache {
         } else if candidates.count == 1, source.isEmpty {
           hint = source.log.warnings(isEmpty: true).first ?? ""
         }
-      } catch { failures.append((candidate, error)) }
+      } catch  where error.cause == .cancelled { throw error } catch {
+        failures.append((candidate, error))
+      }
     }
     guard let (source, format) = found.first else {
       if let other = others.first { throw SourceError(.otherFormat, path, other.rawValue) }

@@ -34,6 +34,8 @@ public struct SourceError: Error, Sendable, Hashable, CustomStringConvertible {
     case superJournal
     /// The copy cannot be written.
     case copy
+    /// The migration was asked to stop.
+    case cancelled
     /// The source cannot be read for another reason.
     case unreadable
   }
@@ -84,6 +86,7 @@ public struct SourceError: Error, Sendable, Hashable, CustomStringConvertible {
     case .superJournal:
       ("its journal names another journal", "open it once with the program that it belongs to")
     case .copy: ("the private copy failed", "make room in the folder for temporary files")
+    case .cancelled: ("it was not read to its end", "start the migration again")
     case .unreadable: ("it cannot be read", "check the file system")
     }
   }

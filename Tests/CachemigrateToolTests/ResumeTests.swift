@@ -73,6 +73,25 @@ import ToolTesting
     #expect(try tool.contents() == contents)
   }
 
+  @Test func `a signal while the source is copied ends it, and no copy stays`() throws {
+    let tool = ToolRun()
+    let source = try tool.makeSource("m", rows: 1...1)
+    // The journal keeps it from being read in place.
+    try tool.write([], to: source + "-journal")
+    // Safety: the path is passed as a zero-terminated copy that lives during the call.
+    unsafe #expect(truncate(source, 4 << 30) == 0)
+    func copies() throws -> Set<String> {
+      try names(in: tool.folder).filter { $0.hasPrefix("offlinecache-migration-") }
+    }
+    let running = try tool.start(program: tool.migrateWords(["--json", source, tool.store]))
+    try running.child.wait { try !copies().isEmpty }
+    running.child.send(SIGINT)
+    let result = try running.finish()
+    #expect(result.status == 32)
+    #expect(result.text.contains("\"result\":\"cancelled\",\"status\":32,\"source_rows\":null,"))
+    #expect(try copies() == [] && !exists(tool.store))
+  }
+
   @Test func `a report that is gone is reported`() throws {
     let tool = ToolRun()
     let source = try tool.makeSource("m", rows: 1...Self.rows)

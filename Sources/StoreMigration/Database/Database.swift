@@ -9,8 +9,15 @@ final class Database {
 
   // Safety: opened in init and closed in deinit; statements and blobs hold this object.
   private let handle: OpaquePointer
+  /// Ends a running statement with SQLITE_INTERRUPT.
+  private let stop: MigrationStop
+  /// The instructions of a statement after which it looks at `stop`; they take about a millisecond.
+  private static let pieceInstructions: Int32 = 10_000
 
-  init(path: String, _ access: Access) throws(DatabaseError) {
+  init(
+    path: String, _ access: Access, stop: MigrationStop = MigrationStop()
+  ) throws(DatabaseError) {
+    self.stop = stop
     var opened: OpaquePointer?
     // At the beginning of a name, `file:` and `:memory:` have a meaning for SQLite.
     let path = path.hasPrefix("/") ? path : "./" + path
@@ -25,6 +32,13 @@ final class Database {
     unsafe sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, Int32(Self.maximumValueBytes))
     unsafe sqlite3_limit(handle, SQLITE_LIMIT_ATTACHED, 0)
     unsafe sqlite3_busy_timeout(handle, 2_000)
+    // Safety: this object keeps `stop` until the handle is closed.
+    unsafe sqlite3_progress_handler(
+      handle, Self.pieceInstructions,
+      { stop in
+        let stop = unsafe stop.map { unsafe Unmanaged<MigrationStop>.fromOpaque($0) }
+        return unsafe stop?.takeUnretainedValue().isRequested == true ? 1 : 0
+      }, Unmanaged.passUnretained(stop).toOpaque())
     let distrust = unsafe csqlite_distrust(handle)
     guard distrust == SQLITE_OK else { throw failure(distrust) }
     try execute(

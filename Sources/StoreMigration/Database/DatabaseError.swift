@@ -13,9 +13,6 @@ struct DatabaseError: Error {
   /// Whether a value is longer than the limit of the connection.
   var isTooLarge: Bool { code == SQLITE_TOOBIG }
 
-  /// Whether a table or a column that a statement names is missing.
-  var isSchema: Bool { code == SQLITE_ERROR || code == SQLITE_SCHEMA }
-
   var cause: SourceError.Cause {
     switch code {
     case SQLITE_NOTADB: .notADatabase
@@ -23,7 +20,10 @@ struct DatabaseError: Error {
     case SQLITE_BUSY, SQLITE_LOCKED, SQLITE_PROTOCOL: .busy
     case SQLITE_PERM, SQLITE_AUTH, SQLITE_CANTOPEN, SQLITE_READONLY: .permission
     case SQLITE_FULL: .copy
-    default: isSchema ? .missingColumns : .unreadable
+    case SQLITE_INTERRUPT: .cancelled
+    // A table or a column that a statement names is missing.
+    case SQLITE_ERROR, SQLITE_SCHEMA: .missingColumns
+    default: .unreadable
     }
   }
 }

@@ -13,75 +13,38 @@ struct PrivateCopy {
   /// Whether that is the source itself, which is then only read.
   let isInPlace: Bool
   let header: DatabaseHeader
-  /// Whether a -wal or a -journal may have pages that the file lacks.
-  let hasLoggedPages: Bool
+  /// The files of the source, which did not change while they were copied.
+  let files: DatabaseFiles
 
   /// Copies a database with its -wal and its -journal, or determines that it can be read in place.
   ///
   /// - Parameter copyLimit: A longer database is read in place if that is safe.
-  init(of source: String, into folder: TemporaryFolder, copyLimit: UInt64) throws(SourceError) {
+  init(
+    of source: String, into folder: TemporaryFolder, copyLimit: UInt64, stop: MigrationStop
+  ) throws(SourceError) {
     for _ in 0..<Self.attempts {
-      let before = try Siblings(of: source)
+      let before = try DatabaseFiles(of: source)
       let header = try Self.header(of: source, length: before.main.length)
       if before.main.length > copyLimit, !before.hasLog, header.isRollbackMode {
         path = source
         isInPlace = true
-        hasLoggedPages = before.hasLoggedPages
+        files = before
         self.header = header
         return
       }
       // A writer creates and removes the -journal with each transaction.
-      let isWhole = try Self.copy(source, before, in: folder)
+      let isWhole = try Self.copy(source, before, in: folder, stop)
       if isWhole, before.journal != nil { try Self.refuseSuperJournal(source, in: folder) }
-      if isWhole, try Siblings(of: source) == before {
+      if isWhole, try DatabaseFiles(of: source) == before {
         path = folder.path + "/source"
         isInPlace = false
-        hasLoggedPages = before.hasLoggedPages
+        files = before
         self.header = header
         return
       }
       try Self.removeCopies(in: folder, source)
     }
     throw SourceError(.busy, source, "it changed \(Self.attempts) times while it was copied")
-  }
-
-  /// The state of the source, to detect changes.
-  private struct Siblings: Equatable {
-    let main: FileStatus
-    let log: FileStatus?
-    let journal: FileStatus?
-
-    var hasLog: Bool { log != nil || journal != nil }
-    var hasLoggedPages: Bool { [log, journal].contains { ($0?.length ?? 0) > 0 } }
-
-    init(of source: String) throws(SourceError) {
-      guard let main = try Self.status(source) else { throw SourceError(.notFound, source) }
-      self.main = main
-      log = try Self.sibling(source + "-wal")
-      journal = try Self.sibling(source + "-journal")
-    }
-
-    /// Returns the status of a file beside the database; `nil` also if its name would be too long.
-    private static func sibling(_ path: String) throws(SourceError) -> FileStatus? {
-      UserPath.split(path).name.utf8.count > 255 ? nil : try status(path)
-    }
-
-    /// Returns the status of an open file. The parameter keeps the file open during the call.
-    private static func status(
-      _ file: borrowing Descriptor, _ files: RealFileSystem
-    ) throws(SystemError) -> FileStatus { try files.status(of: file.raw) }
-
-    private static func status(_ path: String) throws(SourceError) -> FileStatus? {
-      let found: FileStatus
-      do throws(SystemError) {
-        let files = RealFileSystem()
-        found = try status(files.open(userPath: path, [.read]), files)
-      } catch  where error == .notFound { return nil } catch {
-        throw SourceError(reading: path, error)
-      }
-      guard found.kind == .file else { throw SourceError(.notAFile, path) }
-      return found
-    }
   }
 
   private static func header(
@@ -100,15 +63,15 @@ struct PrivateCopy {
   ///
   /// - Returns: `false` if one of the files beside it has disappeared meanwhile.
   private static func copy(
-    _ source: String, _ siblings: Siblings, in folder: TemporaryFolder
+    _ source: String, _ found: DatabaseFiles, in folder: TemporaryFolder, _ stop: MigrationStop
   ) throws(SourceError) -> Bool {
-    try copy(source, siblings.main.length, to: "source", in: folder)
+    try copy(source, found.main.length, to: "source", in: folder, stop)
     do throws(SourceError) {
-      if let log = siblings.log {
-        try copy(source + "-wal", log.length, to: "source-wal", in: folder)
+      if let log = found.log {
+        try copy(source + "-wal", log.length, to: "source-wal", in: folder, stop)
       }
-      if let journal = siblings.journal {
-        try copy(source + "-journal", journal.length, to: "source-journal", in: folder)
+      if let journal = found.journal {
+        try copy(source + "-journal", journal.length, to: "source-journal", in: folder, stop)
       }
       return true
     } catch  where error.cause == .notFound { return false } catch { throw error }
@@ -116,7 +79,8 @@ struct PrivateCopy {
 
   /// Copies the bytes that a file had: one that grows as fast as it is copied would have no end.
   static func copy(
-    _ source: String, _ length: UInt64, to name: StaticString, in folder: TemporaryFolder
+    _ source: String, _ length: UInt64, to name: StaticString, in folder: TemporaryFolder,
+    _ stop: MigrationStop
   ) throws(SourceError) {
     let files = RealFileSystem()
     let from: Descriptor
@@ -126,14 +90,15 @@ struct PrivateCopy {
     do throws(SystemError) {
       let to = try files.open(PathName(name), in: folder.descriptor, [.write, .create, .exclusive])
       var offset: UInt64 = 0
-      while offset < length {
+      while offset < length, !stop.isRequested {
         let count = Int(min(UInt64(pieceBytes), length - offset))
         let piece = try files.readBytes(from, count: count, at: Int64(offset))
-        if piece.isEmpty { return }
+        if piece.isEmpty { break }
         try files.write(to, piece)
         offset += UInt64(piece.count)
       }
     } catch { throw SourceError(.copy, source, error.description) }
+    if stop.isRequested { throw SourceError(.cancelled, source) }
   }
 
   /// Throws if a journal names a super-journal. A journal may end with such a name, and SQLite

@@ -6,6 +6,8 @@ final class SourceDatabase {
   let path: String
   let database: Database
   let folder: TemporaryFolder
+  /// The files of the source, as the rows are read from them.
+  let files: DatabaseFiles
   let log: WriteAheadLog
   private let isCutOff: Bool
 
@@ -13,18 +15,21 @@ final class SourceDatabase {
   ///
   /// - Throws: All cases of ``SourceError/Cause`` except those about formats.
   /// - Complexity: O(size of the file), in bounded memory.
-  init(path: String, temporary place: String, copyLimit: UInt64) throws(SourceError) {
+  init(
+    path: String, temporary place: String, copyLimit: UInt64, stop: MigrationStop = MigrationStop()
+  ) throws(SourceError) {
     self.path = path
     do throws(SystemError) {
       folder = try TemporaryFolder(in: place)
     } catch { throw SourceError(.copy, place, error.description) }
-    let copy = try PrivateCopy(of: path, into: folder, copyLimit: copyLimit)
+    let copy = try PrivateCopy(of: path, into: folder, copyLimit: copyLimit, stop: stop)
+    files = copy.files
     log = WriteAheadLog(of: path, copy.header)
     isCutOff = copy.header.isCutOff
     // SQLite reads missing parts of a page as zeros, and a check of the pages does not detect them.
-    if isCutOff, !copy.hasLoggedPages { throw SourceError(.truncated, path) }
+    if isCutOff, !copy.files.hasLoggedPages { throw SourceError(.truncated, path) }
     do throws(DatabaseError) {
-      database = try Database(path: copy.path, copy.isInPlace ? .read : .recover)
+      database = try Database(path: copy.path, copy.isInPlace ? .read : .recover, stop: stop)
       // The first access recovers. After that nothing is written, and in place a shared lock is
       // held.
       _ = try database.prepare("SELECT count(*) FROM sqlite_master").first()

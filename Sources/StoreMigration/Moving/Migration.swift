@@ -46,8 +46,8 @@ public final class Migration {
     do throws(SourceError) {
       self.source = try SourceCache(
         path: source, format: options.format, temporaryFolder: options.temporaryFolder,
-        copyLimit: options.copyLimit)
-    } catch { throw .source(error) }
+        copyLimit: options.copyLimit, stop: stop)
+    } catch { throw MigrationError(error) }
     store = try Self.open(destination, options)
     var rules = CacheRules()
     rules.ignoresAuthorization = options.ignoresAuthorization
@@ -118,7 +118,7 @@ public final class Migration {
     if stop.isRequested { throw .cancelled }
     do throws(SourceError) {
       return try source.nextRow()
-    } catch { throw .source(error) }
+    } catch { throw MigrationError(error) }
   }
 
   private func move(_ row: SourceRow) throws(MigrationError) -> RowResult {

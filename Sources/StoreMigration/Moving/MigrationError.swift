@@ -20,6 +20,10 @@ public enum MigrationError: Error, Sendable, Hashable, CustomStringConvertible {
   /// The migration was asked to stop.
   case cancelled
 
+  init(_ error: SourceError) {
+    self = error.cause == .cancelled ? .cancelled : .source(error)
+  }
+
   /// The path, the problem and the advice.
   public var description: String {
     switch self {

@@ -11,7 +11,7 @@ enum MoveFailure: Error {
   /// Creates the failure for an error of the source while a body is read.
   init(_ error: SourceError, isFile: Bool) {
     // An error of a file affects one entry; an error of the database affects all.
-    self = isFile ? .skip(.unreadableBody, error.detail) : .stop(.source(error))
+    self = isFile ? .skip(.unreadableBody, error.detail) : .stop(MigrationError(error))
   }
 
   /// Creates the failure for an error of the store while an entry is stored.

@@ -90,4 +90,15 @@ struct DatabaseTests {
     let second = try #require(try database.prepare("SELECT a FROM t WHERE rowid = 2").first())
     #expect(second[0].number == nil && second[0].bytes == nil)
   }
+
+  @Test func `a request to stop ends a running statement`() throws {
+    let sandbox = try SourceSandbox()
+    let stop = MigrationStop()
+    let database = try Database(path: sandbox.path + "/db", .create, stop: stop)
+    let sql = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c LIMIT 2000000) "
+    let counting = try database.prepare(sql + "SELECT count(*) FROM c")
+    #expect(try counting.first()?[0].integer == 2_000_000)
+    stop.request()
+    #expect(code { () throws(DatabaseError) in _ = try counting.first() } == .cancelled)
+  }
 }

@@ -10,7 +10,7 @@ struct PrivateCopyTests {
     let sandbox = try SourceSandbox()
     let source = try sandbox.write("source", Array(repeating: 7, count: 3_000_000))
     let folder = try TemporaryFolder(in: sandbox.path)
-    try PrivateCopy.copy(source, 2_000_000, to: "copy", in: folder)
+    try PrivateCopy.copy(source, 2_000_000, to: "copy", in: folder, MigrationStop())
     let copy = try RealFileSystem().status(userPath: "\(folder.path)/copy")
     #expect(copy.length == 2_000_000)
   }
@@ -51,6 +51,34 @@ struct PrivateCopyTests {
     _ = try Python.run(["-c", script, sandbox.path, victim, Manifest.table])
     #expect(sandbox.cause(sandbox.path + "/m.db") == .superJournal)
     #expect(FileManager.default.fileExists(atPath: victim))
+  }
+
+  @Test func `a request to stop ends the copy, and nothing of it stays`() throws {
+    let sandbox = try SourceSandbox()
+    let path = try sandbox.makeDatabase("m", Manifest.table)
+    let stop = MigrationStop()
+    stop.request()
+    do throws(SourceError) {
+      _ = try SourceDatabase(path: path, temporary: sandbox.copies, copyLimit: 1 << 30, stop: stop)
+      Issue.record("it was copied")
+    } catch { #expect(error.cause == .cancelled && error.path == path) }
+    #expect(try FileManager.default.contentsOfDirectory(atPath: sandbox.copies) == [])
+    #expect(throws: MigrationError.cancelled) {
+      try Migration(from: path, to: sandbox.path + "/store", options: sandbox.options, stop: stop)
+    }
+  }
+
+  @Test(arguments: [UInt64.max, 0])
+  func `the files of a source are those that were copied, not what they have become`(
+    copyLimit: UInt64
+  ) throws {
+    let sandbox = try SourceSandbox()
+    let path = try sandbox.makeDatabase("m", Manifest.table)
+    let before = try DatabaseFiles(of: path)
+    let source = try SourceDatabase(path: path, temporary: sandbox.copies, copyLimit: copyLimit)
+    try FileManager.default.removeItem(atPath: path)
+    _ = try sandbox.makeDatabase("m", Manifest.table + Manifest.row("https://a/"))
+    #expect(try source.files == before && DatabaseFiles(of: path) != before)
   }
 
   @Test func `a database that another process writes to is busy in place`() throws {

@@ -37,8 +37,8 @@ struct MigrationStopTests {
     let (source, target) = (try source(sandbox), sandbox.path + "/store")
     try Store(at: target, options: Options(limits: Limits(bytes: 1 << 20))).close()
     let stop = MigrationStop()
-    stop.request()
     let migration = try Migration(from: source, to: target, options: sandbox.options, stop: stop)
+    stop.request()
     #expect(throws: MigrationError.cancelled) {
       try migration.run { Issue.record("row \($0.row) was moved") }
     }
