@@ -51,7 +51,7 @@ package struct Progress: Sendable, Hashable {
   private var rate: String {
     totalBytes == 0
       ? "\(Int(Double(done) / seconds))/s"
-      : ByteCount(UInt64(Double(bytes - bytesBefore) / seconds)).description + "/s"
+      : ByteCount(UInt64(min(Double(bytes - bytesBefore) / seconds, 0x1p63))).description + "/s"
   }
 
   private var share: Double? {

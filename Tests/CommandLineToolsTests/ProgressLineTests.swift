@@ -33,6 +33,8 @@ import Testing
         Progress(done: 5, total: 10, bytes: 0, totalBytes: 0, seconds: 2),
         "[===============>              ]   50%  5/10  2/s  0:02 left"
       ),
+      // A sparse file, or several.
+      (Progress(done: 3, total: nil, bytes: .max, seconds: 0.5), "3  16.0 EiB  8.0 EiB/s"),
     ])
   func `progress is one line`(progress: Progress, line: String) {
     #expect(progress.line(width: 66) == line)
