@@ -83,10 +83,16 @@ struct PageFetcher: Sendable {
           ? .success(.allowingAll)
           : .failure(NoRules(reason: "\(url): the server answered \(status); try again later"))
       }
+      let end = ContinuousClock.now + options.longestBody
       var bytes: [UInt8] = []
       while bytes.count <= RobotsRules.maximumBytes, let piece = try await response.body.next() {
         bytes += piece
-        if response.source == .network { budget.add(piece.count) }
+        guard response.source == .network else { continue }
+        budget.add(piece.count)
+        if budget.isSpent || ContinuousClock.now > end {
+          response.body.cancel()
+          return .failure(NoRules(reason: "\(url): it did not end within the limits of this crawl"))
+        }
       }
       response.body.cancel()
       guard let rules = RobotsRules(bytes, for: options.agent) else {

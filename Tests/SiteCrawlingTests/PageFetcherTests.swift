@@ -170,6 +170,24 @@ import Testing
     }
   }
 
+  @Test(arguments: [true, false])
+  func `a robots_txt that does not end is not read for ever`(hasTime: Bool) async throws {
+    let crawl = try Crawl([
+      "http://a.test/robots.txt": Answer(Array(repeating: [0x23], count: 1000)),
+      "http://a.test/": page(""),
+    ])
+    var options = CrawlOptions(depth: 1)
+    if hasTime { options.limitBytes = 100 } else { options.longestBody = .zero }
+    let summary = try await crawl.run("http://a.test/", options)
+    #expect(summary.bytes == (hasTime ? 100 : 1) && summary.reachedLimit == hasTime)
+    #expect(crawl.asked == [])
+    if hasTime { return }
+    guard case .failed(let reason) = crawl.outcomes["http://a.test/"] else {
+      return #expect(Bool(false))
+    }
+    #expect(reason.contains("it did not end within the limits of this crawl"))
+  }
+
   @Test func `what may not be stored is a failure, what the history keeps is not`() async throws {
     let crawl = try Crawl([
       "http://a.test/": page("<img src=1><img src=2>"),
