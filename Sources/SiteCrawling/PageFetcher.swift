@@ -259,7 +259,9 @@ struct PageFetcher: Sendable {
         Task.isCancelled || threadNanoseconds() > end
       }
       if found.isCut, case .kept = page.outcome {
-        page.outcome = .failed("it takes too long to read, so some of its links are not seen")
+        page.outcome =
+          Task.isCancelled
+          ? .leftOut : .failed("it takes too long to read, so some of its links are not seen")
       }
     }
     let base = found.base.flatMap { try? page.item.url.resolving($0) } ?? page.item.url

@@ -2,9 +2,10 @@ import CacheClient
 import ClientTesting
 import HTTPSemantics
 import HTTPTransports
-import SiteCrawling
 import Synchronization
 import Testing
+
+@testable import SiteCrawling
 
 @Suite(.timeLimit(.minutes(2))) struct PageFetcherTests {
   @Test(arguments: [(404, true), (403, true), (429, true), (500, false), (503, false)])
@@ -186,6 +187,24 @@ import Testing
       return #expect(Bool(false))
     }
     #expect(reason.contains("it did not end within the limits of this crawl"))
+  }
+
+  @Test func `a page that is not searched because the crawl is cancelled has not failed`()
+    async throws
+  {
+    let crawl = try Crawl(["http://a.test/": page("<a href=x></a>")])
+    let options = CrawlOptions(depth: 0)
+    #expect(try await crawl.run("http://a.test/", options).fetched == 1)
+    // It comes from the store, so it is there even for a task that is cancelled.
+    let fetcher = PageFetcher(
+      client: CachingClient(store: crawl.store, transport: crawl.transport), options: options,
+      budget: ByteBudget(limit: nil))
+    let item = CrawlItem(url: try NormalizedURL("http://a.test/"))
+    let task = Task {
+      unsafe withUnsafeCurrentTask { unsafe $0?.cancel() }
+      return await fetcher.fetch(item).outcome
+    }
+    guard case .leftOut = await task.value else { return #expect(Bool(false)) }
   }
 
   @Test func `what may not be stored is a failure, what the history keeps is not`() async throws {
