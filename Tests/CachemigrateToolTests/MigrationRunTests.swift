@@ -93,6 +93,14 @@ import ToolTesting
     }
   }
 
+  @Test func `a mapping is split in front of its second URL, whatever follows`() throws {
+    let tool = ToolRun()
+    let source = try tool.makeSource("m", rows: 1...1)
+    let map = "https://example.org/=https://new.example/?from=http://x/"
+    #expect(try tool.migrate(["--map-url", map, source, tool.store]).status == 0)
+    #expect(try lookUp(tool, "https://new.example/?from=http://x/1.png") != nil)
+  }
+
   @Test func `a mapping that makes no URL is a fault`() throws {
     let tool = ToolRun()
     let source = try tool.makeSource("m", rows: 1...3)

@@ -36,13 +36,10 @@ enum Declarations {
     "OLD=NEW", describe: { "\($0.old)=\($0.new)" }
   ) { argument throws(InvalidValue) in
     if let text = argument.text {
-      for mark in ["=http://", "=https://"] {
-        guard let range = text.firstRange(of: mark), range.lowerBound > text.startIndex else {
-          continue
-        }
+      let marks = ["=http://", "=https://"].compactMap { text.firstRange(of: $0)?.lowerBound }
+      if let mark = marks.min(), mark > text.startIndex {
         return URLMapping(
-          from: String(text[..<range.lowerBound]),
-          to: String(text[text.index(after: range.lowerBound)...]))
+          from: String(text[..<mark]), to: String(text[text.index(after: mark)...]))
       }
     }
     throw InvalidValue(expected: "OLD=NEW, where NEW begins with http:// or https://")
