@@ -93,9 +93,10 @@ package final class Output {
   }
 }
 
-/// Prints a message to standard error. A failure is ignored, because it could not be reported.
+/// Prints a message of one line to standard error, with control characters escaped: names and errors are
+/// part of it. A failure is ignored, because it could not be reported.
 package func printMessage(_ text: String) {
-  _ = writeBytes(Array((text + "\n").utf8), to: 2)
+  _ = writeBytes(Array((withoutControls(text) + "\n").utf8), to: 2)
 }
 
 /// Opens `/dev/null` for each of the descriptors 0, 1 and 2 that the parent process left closed.

@@ -17,7 +17,9 @@ package func terminalSafe(_ bytes: [UInt8]) -> String {
   while true {
     switch parser.parseScalar(from: &iterator) {
     case .valid(let encoded):
-      appendSafely(Unicode.UTF8.decode(encoded), to: &result)
+      let scalar = Unicode.UTF8.decode(encoded)
+      if scalar == "\\" { result += "\\" }
+      appendSafely(scalar, to: &result)
       position += encoded.count
     case .error(let length):
       for byte in bytes[position..<(position + length)] { result += byteEscape(byte) }
@@ -31,10 +33,15 @@ package func terminalSafe(_ bytes: [UInt8]) -> String {
 /// Returns text without control characters; see ``terminalSafe(_:)-([UInt8])``.
 package func terminalSafe(_ text: String) -> String { terminalSafe(Array(text.utf8)) }
 
+/// Returns text without control characters, in which a backslash stays one: text that is escaped already
+/// is not changed.
+func withoutControls(_ text: String) -> String {
+  text.unicodeScalars.reduce(into: "") { appendSafely($1, to: &$0) }
+}
+
 /// Appends one scalar, as an escape if a terminal would act on it.
 private func appendSafely(_ scalar: Unicode.Scalar, to result: inout String) {
   switch scalar {
-  case "\\": result += "\\\\"
   case "\n": result += "\\n"
   case "\r": result += "\\r"
   case "\t": result += "\\t"

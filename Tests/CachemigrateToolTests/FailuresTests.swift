@@ -44,6 +44,16 @@ import ToolTesting
     #expect(!exists(tool.store))
   }
 
+  @Test func `names in errors cannot steer a terminal`() throws {
+    let tool = ToolRun()
+    let name = "a\u{1B}[2J\u{9B}b"
+    let shown = "a\\x1b[2J\\u{9b}b"
+    try expectFailure(tool, [tool.path(name), tool.store], "/\(shown): there is no such file")
+    let source = try tool.makeSource("s", rows: 1...1)
+    try expectFailure(
+      tool, ["--report", tool.path("\(name)/r"), source, tool.store], "/\(shown)/r: cannot be")
+  }
+
   @Test func `source and destination in each other's way`() throws {
     let tool = ToolRun()
     #expect(try Child("/bin/mkdir", [tool.path("in")].map { Array($0.utf8) }).wait() == 0)

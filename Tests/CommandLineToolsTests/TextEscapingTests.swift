@@ -18,5 +18,10 @@ import Testing
     ] as [([UInt8], String)])
   func `bytes are shown without steering the terminal`(bytes: [UInt8], shown: String) {
     #expect(terminalSafe(bytes) == shown)
+    #expect(withoutControls(shown) == shown)
+  }
+
+  @Test func `a message is escaped once, whatever it is made of`() {
+    #expect(withoutControls("a\u{1B}[2J\nb\u{202E}c\\d é") == "a\\x1b[2J\\nb\\u{202e}c\\d é")
   }
 }

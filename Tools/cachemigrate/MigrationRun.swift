@@ -79,9 +79,8 @@ struct MigrationRun {
       failure: failure)
     if let failure {
       let after = "after \(counts.rows) rows" + (canResume ? "; --resume goes on there" : "")
-      let text = terminalSafe("\(failure)")
-      let isCancelled = summary.status == .cancelled
-      printMessage("cachemigrate: " + (isCancelled ? "\(text) \(after)" : "\(text) (\(after))"))
+      printMessage(
+        "cachemigrate: \(failure) " + (summary.status == .cancelled ? after : "(\(after))"))
     }
     try print(summary)
     return summary.status
@@ -136,6 +135,6 @@ struct MigrationRun {
   }
 
   private func warn(_ text: String) {
-    printMessage("cachemigrate: \(terminalSafe(request.source)): warning: \(terminalSafe(text))")
+    printMessage("cachemigrate: \(request.source): warning: \(text)")
   }
 }

@@ -21,12 +21,11 @@ struct ReportProblem: Error, CustomStringConvertible {
     case .other: what = "no regular file"
     case .file:
       let isOwn = status.isOwnFile
-      return "\(terminalSafe(path)): "
+      return "\(path): "
         + (isOwn ? "it has another name, too" : "it belongs to another user")
         + ", and is not written to; name another file for the report"
     }
-    return
-      "\(terminalSafe(path)): it is \(what), and a report is written to a file; name another one"
+    return "\(path): it is \(what), and a report is written to a file; name another one"
   }
 }
 
