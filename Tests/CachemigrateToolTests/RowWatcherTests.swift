@@ -20,6 +20,43 @@ import ToolTesting
     #expect(watcher.row == 3)
   }
 
+  private static func result(_ row: Int64, _ key: String) -> RowResult {
+    RowResult(
+      row: row, key: key, mappedURL: nil, bytes: 1, hasAuthorization: false,
+      outcome: .converted(replaced: false))
+  }
+
+  private static func makePoint(_ tool: ToolRun) throws -> ResumePoint {
+    unsafe setenv("XDG_STATE_HOME", tool.stateHome, 1)
+    try Store(at: tool.store).close()
+    try tool.write([1], to: tool.path("m"))
+    let words = [tool.path("m"), tool.store].map { Argument($0) }
+    guard case .run(let invocation) = try Declarations.tool.parse(words) else { fatalError() }
+    return try ResumePoint(MigrationRequest(invocation), database: tool.path("m"))
+  }
+
+  @Test func `the state of a run without a report keeps what the report has`() async {
+    await #expect(processExitsWith: .success) {
+      let tool = ToolRun()
+      let point = try RowWatcherTests.makePoint(tool)
+      var counts = MigrationCounts()
+      counts.rows = 3
+      let earlier = ResumeState(
+        subject: point.subject, row: 3, counts: counts, reportLength: 55, reportedRows: 3)
+      let line = ProgressLine(total: nil, isEnabled: false)
+      for (path, reported) in [(nil, 3), (tool.path("report"), 4)] as [(String?, Int)] {
+        let report = try path.map { try ReportFile($0, isJSON: true, keeping: 0) }
+        let watcher = RowWatcher(
+          point, report, line, total: 4, stop: MigrationStop(), earlier: earlier)
+        watcher.take(RowWatcherTests.result(4, "a"), MigrationCounts())
+        watcher.save(MigrationCounts())
+        let saved = try point.state()
+        precondition(saved?.row == 4 && saved?.reportedRows == reported)
+        precondition((saved?.reportLength == 55) == (report == nil))
+      }
+    }
+  }
+
   #if os(Linux)
     /// Lets the files of this process, which ends soon, have at most so many bytes.
     private static func limitFiles(to bytes: rlim_t) {
@@ -30,23 +67,12 @@ import ToolTesting
       precondition(result == 0)
     }
 
-    private static func result(_ row: Int64, _ key: String) -> RowResult {
-      RowResult(
-        row: row, key: key, mappedURL: nil, bytes: 1, hasAuthorization: false,
-        outcome: .converted(replaced: false))
-    }
-
     @Test func `a report that cannot be written ends the migration, and no state counts its rows`()
       async
     {
       await #expect(processExitsWith: .success) {
         let tool = ToolRun()
-        unsafe setenv("XDG_STATE_HOME", tool.stateHome, 1)
-        try Store(at: tool.store).close()
-        try tool.write([1], to: tool.path("m"))
-        let words = [tool.path("m"), tool.store].map { Argument($0) }
-        guard case .run(let invocation) = try Declarations.tool.parse(words) else { fatalError() }
-        let point = try ResumePoint(MigrationRequest(invocation), database: tool.path("m"))
+        let point = try RowWatcherTests.makePoint(tool)
         let report = try ReportFile(tool.path("report"), isJSON: true, keeping: 0)
         let stop = MigrationStop()
         let watcher = RowWatcher(

@@ -104,10 +104,10 @@ struct MigrationRun {
     let report = try request.report.map {
       try ReportFile($0, isJSON: request.reportsJSON, keeping: earlier?.reportLength ?? 0)
     }
-    if let report, let earlier, earlier.counts.rows > 0,
-      earlier.reportLength == 0 || report.keptBytes < earlier.reportLength
+    if let report, let earlier,
+      earlier.reportedRows < earlier.counts.rows || report.keptBytes < earlier.reportLength
     {
-      warn("the report of the earlier rows is not there any more; it goes on without some of them")
+      warn("the report lacks some of the rows that were moved earlier; it goes on without them")
     }
     return report
   }

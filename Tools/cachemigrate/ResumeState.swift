@@ -10,15 +10,17 @@ struct ResumeState: Sendable, Hashable {
   var row: Int64
   var counts: MigrationCounts
   var reportLength: Int64
+  /// The rows that the report has.
+  var reportedRows: Int
 
   /// The limit on the size of the file, in bytes.
   static let maximumBytes = 16 << 10
-  private static let title = "cachemigrate state 3"
+  private static let title = "cachemigrate state 4"
 
   /// The bytes of the file.
   var encoded: [UInt8] {
     var lines = [
-      "subject \(subject)", "row \(row)", "report \(reportLength)",
+      "subject \(subject)", "row \(row)", "report \(reportLength) \(reportedRows)",
       "counts \(counts.rows) \(counts.converted) \(counts.replaced) \(counts.bytes) "
         + "\(counts.neededBytes) \(counts.evicted) \(counts.authorized)",
     ]
@@ -28,11 +30,14 @@ struct ResumeState: Sendable, Hashable {
     return StateText.encode(Self.title, lines)
   }
 
-  init(subject: String, row: Int64, counts: MigrationCounts, reportLength: Int64) {
+  init(
+    subject: String, row: Int64, counts: MigrationCounts, reportLength: Int64, reportedRows: Int
+  ) {
     self.subject = subject
     self.row = row
     self.counts = counts
     self.reportLength = reportLength
+    self.reportedRows = reportedRows
   }
 
   /// Decodes a file. Returns `nil` if it is damaged or of another version.
@@ -40,10 +45,11 @@ struct ResumeState: Sendable, Hashable {
     guard let lines = StateText.decode(Self.title, bytes), lines.count >= 4,
       let subject = StateText.value(lines[0], "subject"),
       let row = StateText.value(lines[1], "row").flatMap({ Int64($0) }),
-      let report = StateText.value(lines[2], "report").flatMap({ Int64($0) }), report >= 0,
+      let report = StateText.value(lines[2], "report").map(Self.numbers), report.count == 2,
       let numbers = StateText.value(lines[3], "counts").map(Self.numbers), numbers.count == 7
     else { return nil }
-    (self.subject, self.row, reportLength) = (subject, row, report)
+    (self.subject, self.row) = (subject, row)
+    (reportLength, reportedRows) = (Int64(report[0]), Int(report[1]))
     counts = MigrationCounts()
     (counts.rows, counts.converted) = (Int(numbers[0]), Int(numbers[1]))
     (counts.replaced, counts.bytes) = (Int(numbers[2]), numbers[3])

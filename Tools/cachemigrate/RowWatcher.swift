@@ -72,7 +72,9 @@ final class RowWatcher {
     do throws(StateFile.Problem) {
       try point.file.save(
         ResumeState(
-          subject: point.subject, row: row, counts: sum, reportLength: report?.length ?? 0
+          subject: point.subject, row: row, counts: sum,
+          reportLength: report?.length ?? earlier?.reportLength ?? 0,
+          reportedRows: (earlier?.reportedRows ?? 0) + (report == nil ? 0 : rows)
         ).encoded)
     } catch { stateProblem = error }
   }
