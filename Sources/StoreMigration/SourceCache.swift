@@ -20,6 +20,9 @@ package final class SourceCache {
   /// The reasons why rows may be missing although there is no error, as text.
   package let warnings: [String]
 
+  /// The files of the database, as the rows are read from them.
+  package var files: DatabaseFiles { source.files }
+
   let source: SourceDatabase
   private let reader: any FormatReader
   private let next: Statement

@@ -1,6 +1,7 @@
 import CLibrary
 import CacheFormat
 import CacheStore
+import CommandLineTools
 import StoreMigration
 import Testing
 import ToolTesting
@@ -108,6 +109,26 @@ import ToolTesting
     #expect(rest.status == 0)
     #expect(rest.errors.contains("warning: the report lacks some of the rows"))
     #expect(try tool.read(report).starts(with: Array("{\"row\":1,".utf8)))
+  }
+
+  @Test func `a state is of the source that was opened, not of what it has become`() throws {
+    let tool = ToolRun()
+    let source = try tool.makeSource("m", rows: 1...5)
+    guard
+      case .run(let invocation) = try Declarations.tool.parse([
+        Argument(source), Argument(tool.store),
+      ])
+    else { return #expect(Bool(false)) }
+    let request = try MigrationRequest(invocation)
+    func open() throws -> DatabaseFiles {
+      let options = MigrationOptions(temporaryFolder: tool.folder)
+      let migration = try Migration(from: source, to: tool.store, options: options)
+      defer { migration.store?.close() }
+      try tool.sql(source, "DELETE FROM manifest WHERE rowid = 5")
+      return migration.source.files
+    }
+    let subjects = try (0..<2).map { _ in try ResumePoint(request, open()).subject }
+    #expect(subjects[0] != subjects[1])
   }
 
   @Test func `a report that is gone is reported`() throws {

@@ -41,7 +41,7 @@ struct MigrationRun {
         from: request.source, to: request.destination, options: request.options, stop: stop)
     }
     for warning in migration.source.warnings { warn(warning) }
-    let point = request.options.isDryRun ? nil : resumePoint(migration.source.path)
+    let point = request.options.isDryRun ? nil : resumePoint(migration.source.files)
     let earlier = point.flatMap(earlierState)
     let report = try opened { try openReport(earlier) }
     let line = ProgressLine(total: nil)
@@ -114,9 +114,9 @@ struct MigrationRun {
 
   // MARK: Going on
 
-  private func resumePoint(_ database: String) -> ResumePoint? {
+  private func resumePoint(_ files: DatabaseFiles) -> ResumePoint? {
     do throws(StateFile.Problem) {
-      return try ResumePoint(request, database: database)
+      return try ResumePoint(request, files)
     } catch {
       if request.isResumed { warn("\(error.text); the migration begins at the beginning") }
       return nil

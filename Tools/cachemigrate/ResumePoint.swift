@@ -10,22 +10,20 @@ struct ResumePoint: Sendable {
 
   /// Finds the state file of a migration.
   ///
-  /// - Parameter database: The path of the database of the source.
-  /// - Throws: `StateFile.Problem` if the source or the id of the store cannot be read, or there is
-  ///   no folder for the file.
-  init(_ request: MigrationRequest, database: String) throws(StateFile.Problem) {
+  /// - Parameter source: The files of the source when it was opened.
+  /// - Throws: `StateFile.Problem` if the id of the store cannot be read, or there is no folder for
+  ///   the file.
+  init(_ request: MigrationRequest, _ source: DatabaseFiles) throws(StateFile.Problem) {
     let store = try StateFile.storeID(request.destination)
-    guard let source = Self.status(database) else {
-      throw StateFile.Problem(text: "\(database) cannot be looked at")
-    }
     // Rows keep their numbers as long as nobody writes to the database.
-    let log = Self.status(database + "-wal").map { "\($0.length) \($0.modified)" } ?? "none"
+    let files = [source.main, source.log, source.journal]
+      .map { $0.map { "\($0.length) \($0.modified)" } ?? "none" }.joined(separator: " ")
     let mappings = request.options.mappings.map { "\($0.old)=\($0.new)" }.joined(separator: " ")
     let text =
-      "\(store) \(source.fileNumber) \(source.length) \(source.modified) \(log) "
+      "\(store) \(source.main.fileNumber) \(files) "
       + "\(request.options.dropsExpired) \(request.options.ignoresAuthorization) \(mappings)"
     subject = Digest(hashing: Array(text.utf8)).description
-    file = try StateFile(named: "migrate-\(store)-\(source.fileNumber)")
+    file = try StateFile(named: "migrate-\(store)-\(source.main.fileNumber)")
   }
 
   /// Reads the state of an earlier run; returns `nil` if there is none.
@@ -40,9 +38,5 @@ struct ResumePoint: Sendable {
       throw StateFile.Problem(text: "the source or the options have changed since")
     }
     return state
-  }
-
-  private static func status(_ path: String) -> FileStatus? {
-    try? RealFileSystem().status(userPath: path)
   }
 }
