@@ -1,3 +1,5 @@
+internal import CacheFormat
+
 /// One thing that is wrong with a store.
 public struct Finding: Sendable, Hashable {
   /// The outcome of a repair.
@@ -49,6 +51,6 @@ public struct Finding: Sendable, Hashable {
     let ofDirectory: Set<FindingKind> = [.wrongKind, .wrongMode, .wrongOwner, .timeImplausible]
     guard name.count == 2, name.count < rest.count || !ofDirectory.contains(kind)
     else { return nil }
-    return UInt8(String(decoding: name, as: UTF8.self), radix: 16)
+    return Hexadecimal.parse(name).map { UInt8($0) }
   }
 }

@@ -36,19 +36,21 @@ private final class Saved: Sendable {
     watcher.found(finding(.bodyShort, "entries/40/c"))
     watcher.found(finding(.tagWrong, "CACHEDIR.TAG"))
     watcher.found(finding(.journalTorn, "journal/00000001.log"))
-    watcher.found(finding(.foreignFile, "entries/zz"))
+    for name in ["zz", "3F/a", "+f/a", "0f0/a"] {
+      watcher.found(finding(.foreignFile, "entries/\(name)"))
+    }
     watcher.found(finding(.wrongMode, "entries/3f"))
     watcher.found(finding(.unreadable, "entries/3f"))
     watcher.found(finding(.bodyMissing, "entries/3f/e"))
-    watcher.progressed(progress([0x3F]))
+    watcher.progressed(progress([0x3F, 0x0F]))
     watcher.saveState()
     let last = try #require(saved.last)
-    #expect(last.shards == [0x3F])
+    #expect(last.shards == [0x3F, 0x0F])
     #expect(
       last.tally == [
         .bodyWrong: .init(found: 2), .bodyMissing: .init(found: 1), .unreadable: .init(found: 1),
       ])
-    #expect(watcher.tally.found == 9)
+    #expect(watcher.tally.found == 12)
   }
 
   @Test func `nothing is saved before a shard is done`() {
