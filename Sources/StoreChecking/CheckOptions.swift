@@ -22,12 +22,10 @@ public struct CheckOptions: Sendable {
   public var depth: CheckDepth
   /// The level of the repair; `nil` if nothing is written.
   public var repair: RepairLevel?
-  /// Whether a check without repair finds out how many entries a repair of all damage would take out of
-  /// the store (``Finding/lostEntries``). It reads bodies that could restore them.
-  public var forecastsLosses = false
-  /// Whether a check without repair finds out which bodies a safe repair would restore
-  /// (`Finding.isRestorable`). It reads bodies that could restore them.
-  package var forecastsRestoring = false
+  /// The repair whose effect a check without repair finds out: how many entries one of all damage would
+  /// take out of the store (``Finding/lostEntries``), or which bodies a safe one would restore. The check
+  /// reads bodies that could restore them.
+  public var forecast: RepairLevel?
   /// The number of threads that read, at least 1.
   public var jobs: Int
   /// The shards (0 to 255) that an earlier run has checked; see `CheckProgress.shards`. A repair

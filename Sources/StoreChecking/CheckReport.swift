@@ -44,7 +44,7 @@ public struct CheckReport: Sendable, Hashable {
   /// The number of findings that are still wrong.
   public var left: Int { findings.left }
   /// The number of entries that the repairs took out of the store, because nothing could restore
-  /// them, or would take (``CheckOptions/forecastsLosses``). What was left of them is in the
+  /// them, or would take (``CheckOptions/forecast``). What was left of them is in the
   /// quarantine.
   public var lostEntries: Int { findings.lostEntries }
 }

@@ -23,10 +23,10 @@ public struct Finding: Sendable, Hashable {
   /// The outcome of a repair.
   public var outcome: Outcome
   /// The number of entries that the repair took out of the store, because nothing could restore
-  /// them, or would take (``CheckOptions/forecastsLosses``). Variants of a key may have one body.
+  /// them, or would take (``CheckOptions/forecast``). Variants of a key may have one body.
   public var lostEntries: Int
-  /// Whether a safe repair would restore the entry or body (`CheckOptions.forecastsRestoring`), although
-  /// only one of all damage repairs every finding of this kind.
+  /// Whether a safe repair would restore the entry or body (``CheckOptions/forecast``), although only one
+  /// of all damage repairs every finding of this kind.
   package var isRestorable = false
 
   package init(

@@ -41,10 +41,8 @@ struct CheckRequest: Sendable {
     }
   }
 
-  /// Whether the tool says which entries a repair would lose.
-  var forecastsLosses: Bool { isDryRun && repair == .all }
-  /// Whether the tool finds out which bodies a safe repair would restore.
-  var forecastsRestoring: Bool { isDryRun && repair == .safe }
+  /// The level of the repair whose effect is shown; `nil` without `--dry-run`.
+  var forecast: RepairLevel? { isDryRun ? repair : nil }
   /// Returns whether the repair is meant to repair a finding.
   func reaches(_ finding: Finding) -> Bool {
     guard let repair else { return false }

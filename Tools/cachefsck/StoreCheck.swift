@@ -25,8 +25,7 @@ struct StoreCheck {
     var options = CheckOptions(
       depth: request.depth, repair: request.effectiveRepair, jobs: request.jobs,
       skippedShards: earlier?.shards ?? [])
-    options.forecastsLosses = request.forecastsLosses
-    options.forecastsRestoring = request.forecastsRestoring
+    options.forecast = request.forecast
     let checker = StoreChecker(at: path, options: options)
     let line = ProgressLine(total: nil, isEnabled: request.showsProgress ?? Terminal.isTerminal(2))
     let json = request.isJSON ? JSONReport(argument: argument, request: request) : nil

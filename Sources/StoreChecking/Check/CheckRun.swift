@@ -366,7 +366,7 @@ final class CheckRun: Sendable {
         return reporter.tell(suspicion.finding())
       }
       guard let mender else {
-        return reporter.tell(suspicion.finding(lostEntries: options.forecastsLosses ? 1 : 0))
+        return reporter.tell(suspicion.finding(lostEntries: options.forecast == .all ? 1 : 0))
       }
       let attempt = mender.mendLogged(slot, suspicion)
       reporter.tell(

@@ -195,13 +195,13 @@ final class ShardCheck {
     _ suspicions: [Suspicion], of scene: KeyScene, hasShard: Bool = true
   ) -> [Finding] {
     var lost: [Slot] = []
-    if run.options.forecastsLosses, let engine = store.engine {
+    if run.options.forecast == .all, let engine = store.engine {
       lost = RepairForecast(store: engine).losses(suspicions, of: scene)
     }
     return suspicions.map { suspicion in
       var finding = suspicion.finding(lostEntries: Self.take(suspicion, from: &lost))
       // A safe repair makes no shard.
-      if run.options.forecastsRestoring, hasShard, let engine = store.engine {
+      if run.options.forecast == .safe, hasShard, let engine = store.engine {
         finding.isRestorable = RepairForecast(store: engine).isRestorable(suspicion, of: scene)
       }
       return finding

@@ -70,7 +70,7 @@ extension CheckSandbox {
   ) throws -> Checked {
     let listener = Listener()
     var options = CheckOptions(depth: depth, jobs: 1, fileSystem: fileSystem)
-    options.forecastsLosses = true
+    options.forecast = .all
     let report = try StoreChecker(at: root, options: options).run(listener)
     return Checked(report: report, findings: listener.findings, progress: listener.progress)
   }

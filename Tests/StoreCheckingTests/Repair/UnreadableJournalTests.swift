@@ -233,7 +233,7 @@ import Testing
     try fillLogged(small)
     try sandbox.remove(try sandbox.metadata())
     var options = CheckOptions()
-    options.forecastsRestoring = true
+    options.forecast = .safe
     let listener = Listener()
     _ = try StoreChecker(at: sandbox.root, options: options).run(listener)
     #expect(listener.findings.map(\.kind) == [.entryMissing])
