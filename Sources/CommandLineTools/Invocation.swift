@@ -57,12 +57,13 @@ package struct Invocation: Sendable {
     UsageError(command: path.joined(separator: " "), problem: problem, remedy: remedy)
   }
 
-  /// Throws if more than one of some flags was given.
+  /// Throws if more than one of some options was given.
   package func exclude(
-    _ flags: Flag..., remedy: String = "choose one of them"
+    _ declared: any OptionDeclaration..., remedy: String = "choose one of them"
   ) throws(UsageError) {
-    guard flags.count(where: { self[$0] }) > 1 else { return }
-    let names = flags.map(\.specification.spelling)
+    let excluding = declared.map(\.specification)
+    guard excluding.count(where: { options[$0.long] != nil }) > 1 else { return }
+    let names = excluding.map(\.spelling)
     let list = "\(names.dropLast().joined(separator: ", ")) and \(names[names.count - 1])"
     throw usageError("\(list) exclude each other", remedy: remedy)
   }

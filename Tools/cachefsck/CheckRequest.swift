@@ -35,10 +35,7 @@ struct CheckRequest: Sendable {
     jobs = invocation[options.jobs] ?? Declarations.defaultJobs
     isJSON = invocation[options.json]
     isResumed = invocation[options.resume]
-    if isResumed, repair != nil {
-      throw invocation.usageError(
-        "--repair and --resume exclude each other", remedy: "leave one of them out")
-    }
+    try invocation.exclude(options.repair, options.resume, remedy: "leave one of them out")
   }
 
   /// The level of the repair whose effect is shown; `nil` without `--dry-run`.
