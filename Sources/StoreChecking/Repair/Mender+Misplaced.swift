@@ -21,7 +21,7 @@ extension Mender {
         name, of: directory, held: Layout.shardNumber(of: scene.hash), shard.entries, scene.path)
     else {
       // If another entry has taken the place, this may be the only copy.
-      let isCopy = try hasOwnMetadata(facts, shard.entries)
+      let isCopy = try hasMetadata(of: facts.key, facts.variant, facts.keyHash, shard.entries)
       guard level == .all || isCopy else { return false }
       return try quarantine(
         variant, scene, shard, "it is of another key, whose place was taken, or was not whole.")
@@ -40,12 +40,6 @@ extension Mender {
   }
 
   /// Returns whether the place of an entry has a metadata file of that entry.
-  private func hasOwnMetadata(
-    _ facts: DocumentFacts, _ entries: EntriesDirectory
-  ) throws(StoreError) -> Bool {
-    try hasMetadata(of: facts.key, facts.variant, facts.keyHash, entries)
-  }
-
   private func hasMetadata(
     of key: ByteString, _ variant: UInt64, _ hash: KeyHash, _ entries: EntriesDirectory
   ) throws(StoreError) -> Bool {
