@@ -289,9 +289,8 @@ struct Examination {
     _ status: FileStatus, _ name: PathName?, ofBody: Bool = false
   ) {
     guard status.kind == .file || status.kind == .directory else { return }
-    let permissions = Permissions(owner: context.owner, ofBodies: ofBody)
-    if permissions.areRight(status) { return }
-    found += permissions.suspicions(of: status, path: path(name), name: name)
+    found += Permissions(owner: context.owner, ofBodies: ofBody)
+      .suspicions(of: status, path: path(name), name: name)
   }
 
   /// Returns the path of a name in the directory; for `nil`, that of the directory.

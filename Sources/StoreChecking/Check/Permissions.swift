@@ -11,11 +11,6 @@ struct Permissions {
   let owner: UInt32
   var ofBodies = false
 
-  /// Returns whether mode and owner of a file or directory are right.
-  func areRight(_ status: FileStatus) -> Bool {
-    hasRightMode(status) && status.owner == owner
-  }
-
   private func needed(_ status: FileStatus) -> UInt16 {
     status.kind == .directory ? 0o700 : ofBodies && status.isLinked ? 0o400 : 0o600
   }
@@ -27,19 +22,19 @@ struct Permissions {
 
   /// Returns the suspicions about mode and owner of a file or directory.
   func suspicions(
-    of status: FileStatus, path: [UInt8], name: PathName?
+    of status: FileStatus, path: @autoclosure () -> [UInt8], name: PathName?
   ) -> [Suspicion] {
     var found: [Suspicion] = []
     if !hasRightMode(status) {
       found.append(
         Suspicion(
-          kind: .wrongMode, path: path, name: name,
+          kind: .wrongMode, path: path(), name: name,
           detail: "mode \(octal(status.mode)), should be \(octal(needed(status)))"))
     }
     if status.owner != owner {
       found.append(
         Suspicion(
-          kind: .wrongOwner, path: path, name: name,
+          kind: .wrongOwner, path: path(), name: name,
           detail: "user \(status.owner), the store is of \(owner)"))
     }
     return found

@@ -3,6 +3,12 @@ import Testing
 
 @testable import StoreChecking
 
+extension Permissions {
+  fileprivate func areRight(_ status: FileStatus) -> Bool {
+    suspicions(of: status, path: [], name: nil).isEmpty
+  }
+}
+
 @Suite struct PermissionsTests {
   private func status(
     _ mode: UInt16, _ kind: FileKind = .file, links: UInt64 = 1, owner: UInt32 = 7
