@@ -2,18 +2,18 @@ internal import CacheSystem
 
 /// The error for which a store could not be checked.
 public struct CheckError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// A kind of error.
-  public enum Code: Sendable, Hashable {
+  /// A kind of error. The raw value is the stable name that the tool prints.
+  public enum Code: String, Sendable, Hashable {
     /// There is no store at the path.
-    case noStore
+    case noStore = "no-store"
     /// The user may not read the store, or may not write to it for a repair.
-    case permissionDenied
+    case permissionDenied = "permission-denied"
     /// A newer version wrote the store.
-    case newerFormat
+    case newerFormat = "newer-format"
     /// `StoreChecker.cancel` was called.
     case cancelled
     /// Any other failure of the system.
-    case inputOutput
+    case inputOutput = "input-output"
   }
 
   /// The kind of the error.

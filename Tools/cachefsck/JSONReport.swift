@@ -80,20 +80,10 @@ struct JSONReport: Sendable {
 
   private func error(_ error: CheckError) -> JSONText {
     .object([
-      ("code", .string(Self.name(error.code))), ("path", .string(error.path)),
+      ("code", .string(error.code.rawValue)), ("path", .string(error.path)),
       ("errno", .count(error.errno)), ("cause", .string(error.cause)),
       ("remedy", .string(error.remedy)),
     ])
-  }
-
-  private static func name(_ code: CheckError.Code) -> String {
-    switch code {
-    case .noStore: "no-store"
-    case .permissionDenied: "permission-denied"
-    case .newerFormat: "newer-format"
-    case .cancelled: "cancelled"
-    case .inputOutput: "input-output"
-    }
   }
 
   /// Returns bytes as members. JSON is Unicode: bytes that are not UTF-8 are replaced in the text,
