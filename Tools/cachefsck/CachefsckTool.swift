@@ -10,7 +10,7 @@ enum CachefsckTool {
       invocation in
       let request = try CheckRequest(invocation)
       let paths = invocation[Declarations.paths]
-      var status = ExitStatus.clean
+      var status = ExitStatus.success
       for path in paths {
         if Interruption.requested != nil { return status | .cancelled }
         let check = StoreCheck(

@@ -3,15 +3,13 @@ import StoreChecking
 
 /// The exit statuses of a check, as those of fsck(8).
 extension ExitStatus {
-  /// No problem was found.
-  static let clean = ExitStatus(rawValue: 0)
   /// Problems were found, and all were repaired.
   static let repaired = ExitStatus(rawValue: 1)
   /// Some problems are left.
   static let left = ExitStatus(rawValue: 4)
 
   init(_ tally: Tally) {
-    self = tally.found == 0 ? .clean : tally.left == 0 ? .repaired : .left
+    self = tally.found == 0 ? .success : tally.left == 0 ? .repaired : .left
   }
 
   /// Returns the combination of two statuses.

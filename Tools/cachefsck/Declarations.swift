@@ -50,7 +50,7 @@ enum Declarations {
         "Continues an interrupted deep check"),
     ],
     exitStatuses: [
-      (.clean, "Nothing was wrong"),
+      (.success, "Nothing was wrong"),
       (.repaired, "Something was wrong, and all of it was repaired"),
       (.left, "Something is still wrong"),
       (.operationalError, "A store could not be checked, or not to the end"),

@@ -72,7 +72,7 @@ enum Declarations {
       .init("cachemigrate --resume Cache.db store", "Continues after an interruption"),
     ],
     exitStatuses: [
-      (.moved, "All rows were moved, or skipped for a reason that is no fault"),
+      (.success, "All rows were moved, or skipped for a reason that is no fault"),
       (.faults, "Some rows could not be converted, or there is no room for what is planned"),
       (.operationalError, "The source could not be read, or the destination not be written"),
       (.wrongUsage, "The command line is wrong"),
@@ -82,6 +82,5 @@ enum Declarations {
 }
 
 extension ExitStatus {
-  static let moved = ExitStatus(rawValue: 0)
   static let faults = ExitStatus(rawValue: 1)
 }

@@ -51,7 +51,7 @@ struct MigrationSummary {
   var status: ExitStatus {
     if isCancelled { return .cancelled }
     if failure != nil { return .operationalError }
-    return counts.faults > 0 || request.options.isDryRun && !hasRoom ? .faults : .moved
+    return counts.faults > 0 || request.options.isDryRun && !hasRoom ? .faults : .success
   }
 
   /// Whether the volume has room for all converted entries; true if that cannot be found out.
