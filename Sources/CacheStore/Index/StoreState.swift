@@ -210,7 +210,8 @@ struct StoreState: ~Copyable {
   /// Does the same for a store that writes nothing, and so cannot set aside entries that may have been
   /// removed: they are left out.
   mutating func completeWithoutWriting(since earlier: IndexVersion) {
-    guard version == earlier, !isComplete else { return }
+    // While the end of the journal cannot be read, every entry is doubtful.
+    guard version == earlier, !isComplete, journal.unread == nil else { return }
     for number in 0..<UInt32(index.slotCount) {
       let slot = index[number]
       if slot.isLive, !slot.isUnsettled, isDoubtful(slot) { remove(slot.keyHash, slot.variant) }

@@ -87,6 +87,23 @@ import Testing
     store.close()
   }
 
+  @Test func `a list beside an end that cannot be read now forgets nothing`() throws {
+    var store = try sandbox.open()
+    try store.put([1], for: "a")
+    try store.put(TestBody.make(5_000, seed: 1), for: "b")
+    store.close()
+    let files = FaultyFiles()
+    files.faults.set {
+      $0.kind == .read && $0.name.hasSuffix(".log") && $0.offset > 0 ? .inputOutput : nil
+    }
+    store = try sandbox.open(Options(isReadOnly: true, fileSystem: files))
+    _ = store.entries().map(\.key)
+    files.faults.set(nil)
+    #expect(store.entries().map(\.key.description).sorted() == ["a", "b"])
+    for key in ["a", "b"] { #expect(store.contains(ByteString(key))) }
+    store.close()
+  }
+
   @Test func `a list of a store that is only read has no entry that may be removed`() throws {
     var store = try sandbox.open()
     try store.put([1], for: "a")
