@@ -84,20 +84,24 @@ extension KeyFiles {
 
   /// Replaces an equal body that may never reach the disk. The present entry always has one of both,
   /// also if this one cannot be written or the entry is not stored.
-  private func replace(_ name: PathName, with entry: NewEntry) throws(StoreError) {
-    let new = session.unusedName()
-    try system("\(path)/\(name.text)") { () throws(SystemError) in
+  private mutating func replace(_ name: PathName, with entry: NewEntry) throws(StoreError) {
+    do throws(SystemError) {
       switch entry.body {
+      case .staged(let file):
+        try files.rename(file.name, in: file.session.directory.raw, to: name, in: directory.raw)
+        bodySource = file
       case .bytes(let bytes):
+        let new = session.unusedName()
         try files.writeNew(new, in: session.directory, bytes, synced: isSynced)
-      case .staged(let file): try copy(file.content, to: new, in: session)
+        do throws(SystemError) {
+          try files.rename(new, in: session.directory.raw, to: name, in: directory.raw)
+        } catch {
+          try? files.removeFile(new, in: session.directory.raw)
+          throw error
+        }
       }
-      do throws(SystemError) {
-        try files.rename(new, in: session.directory.raw, to: name, in: directory.raw)
-      } catch {
-        try? files.removeFile(new, in: session.directory.raw)
-        throw error
-      }
+    } catch {
+      throw StoreError(error, path: "\(path)/\(name.text)")
     }
   }
 

@@ -181,14 +181,19 @@ struct KeyFiles: ~Copyable {
   }
 
   /// Makes `undo` keep the files, because the journal has the record.
-  mutating func keep() { (madeBody, madeMetadata, isNew) = (nil, nil, false) }
+  mutating func keep() { (madeBody, bodySource, madeMetadata, isNew) = (nil, nil, nil, false) }
 
   /// Removes the files that were made and that no record refers to. A body that was moved from staging
   /// is moved back, so that the caller can try again.
   mutating func undo() {
     if let staged { try? files.removeFile(staged.from, in: session.directory.raw) }
     if let madeMetadata { tree.discard(madeMetadata, in: directory.raw) }
-    if let madeBody, !moveBack(madeBody) { tree.discard(madeBody, in: directory.raw) }
+    if let madeBody {
+      if !moveBack(madeBody) { tree.discard(madeBody, in: directory.raw) }
+    } else if let bodySource {
+      // It has replaced an equal body, and stays.
+      try? copyBack(bodySource)
+    }
     if isNew { tree.discardDirectory(Layout.key(hash), in: shard) }
     (staged, madeMetadata, madeBody, bodySource) = (nil, nil, nil, nil)
   }
@@ -201,24 +206,22 @@ struct KeyFiles: ~Copyable {
       return true
     } catch {
       // Another process has removed all entries, and this file with them.
-      try? copy(bodySource.content, to: bodySource.name, in: bodySource.session)
+      try? copyBack(bodySource)
       return false
     }
   }
 
-  /// Copies a body into a new file of a session.
-  func copy(
-    _ content: StagedBody, to name: PathName, in session: Session
-  ) throws(SystemError) {
-    let copy = try files.open(name, in: session.directory, [.write, .create, .exclusive])
+  private func copyBack(_ source: StagedFile) throws(SystemError) {
+    let copy = try files.open(
+      source.name, in: source.session.directory, [.write, .create, .exclusive])
     do throws(SystemError) {
-      let length = try files.status(of: content.file.raw).length
-      try files.readPieces(of: content.file, count: length) {
+      let length = try files.status(of: source.content.file.raw).length
+      try files.readPieces(of: source.content.file, count: length) {
         piece, offset throws(SystemError) in try files.write(copy, piece, at: offset)
       }
       if isSynced { try files.synchronize(copy, names: false) }
     } catch {
-      try? files.removeFile(name, in: session.directory.raw)
+      try? files.removeFile(source.name, in: source.session.directory.raw)
       throw error
     }
   }
