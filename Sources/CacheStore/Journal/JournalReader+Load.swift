@@ -14,7 +14,12 @@ extension JournalReader {
       (try? fileSystem.status(at: Layout.lock, in: place.root.raw).fileNumber) ?? 0
     let damages = state.journal.damages
     var tries = 3
-    while try !loadOnce(&state), tries > 0 {
+    while true {
+      do throws(StoreError) {
+        if try loadOnce(&state) || tries == 0 { break }
+      } catch {
+        if tries == 0 || !SystemError(error.errno).mayPass { throw error }
+      }
       // An error of the system may pass.
       pause(nanoseconds: 16_000_000 >> Int64(tries))
       tries -= 1

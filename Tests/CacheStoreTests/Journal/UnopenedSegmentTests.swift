@@ -76,9 +76,19 @@ import Testing
     store.close()
     let files = FaultyFiles()
     // Its header can be read.
-    files.faults.set {
-      $0.kind == .read && $0.name == "00000001.log" && $0.offset > 0 ? SystemError(ENOMEM) : nil
+    func fail(once: Bool) {
+      let strikes = Atomic<Int>(0)
+      files.faults.set {
+        guard $0.kind == .read, $0.name == "00000001.log", $0.offset > 0 else { return nil }
+        let strike = strikes.add(1, ordering: .relaxed).newValue
+        return once && strike > 1 ? nil : SystemError(ENOMEM)
+      }
     }
+    fail(once: true)
+    let other = try sandbox.open(Options(fileSystem: files), settling: .within(seconds: 3_600))
+    expectAll(in: [other], 3)
+    other.close()
+    fail(once: false)
     let error = #expect(throws: StoreError.self) {
       try sandbox.open(Options(fileSystem: files), settling: .within(seconds: 3_600))
     }
