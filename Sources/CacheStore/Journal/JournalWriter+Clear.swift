@@ -8,6 +8,9 @@ extension JournalWriter {
   func clearLocked(movingTo session: Session) throws(StoreError) -> AppendedPlace? {
     // A removal that was interrupted before is completed first.
     _ = try appendLocked { _ throws(StoreError) in [] }
+    // If a segment has to be begun, the record of that comes before the number in the name.
+    try beginSession()
+    _ = try writableSegment()
     // If this process is killed between the two steps, the others notice it by this file, and append
     // the record before they append anything else.
     try replaceLock()

@@ -58,8 +58,24 @@ import Testing
     #expect(store.limits.bytes == 1 << 30)
   }
 
-  @Test func `what a neighbour stores after it stays`() throws {
-    try forEachKill { neighbour, volume in
+  /// Why the removal begins a segment.
+  enum Begin: CaseIterable { case none, full, linked }
+
+  private func prepare(_ store: Store, _ begin: Begin) throws {
+    switch begin {
+    case .none: break
+    case .full: store.catalog.journal.rollsNext.store(true, ordering: .relaxed)
+    case .linked:
+      let name = try #require(PathName(bytes: Array("00000001.log".utf8)))
+      let journal = store.catalog.journal.place.journal.raw
+      try store.fileSystem.link(name, in: journal, to: PathName("copy"), in: journal)
+    }
+  }
+
+  @Test(arguments: Begin.allCases) func `what a neighbour stores after it stays`(_ begin: Begin)
+    throws
+  {
+    try forEachKill(preparing: { store, _ in try prepare(store, begin) }) { neighbour, volume in
       try neighbour.put(long, for: "new")
       try neighbour.put([2], for: "new, logged")
       expectNew(in: neighbour)
