@@ -175,23 +175,19 @@ package final class Journal: Sendable {
 
   /// Makes a segment, and returns its number.
   ///
-  /// A file is never replaced. An empty segment with that number is used. Any other file keeps its
-  /// name, and the next free number is taken.
+  /// An empty segment with that number is used, or replaced if it has an older version or hides a failed
+  /// sync. Any other file keeps its name, and the next free number is taken.
   ///
   /// - Parameter version: the least version of its format.
   /// - Throws: `newerFormat` if a newer program has begun the segment.
   func make(_ number: UInt32, version: UInt32) throws(StoreError) -> UInt32 {
     var number = number
     while try isTaken(number) {
-      do throws(StoreError) {
-        let found = try open(number)
-        if isEmpty(found), found.version >= version {
-          if place.isDurable { try synchronize(found) }
-          return number
-        }
-      } catch {
-        if error.code == .newerFormat || SystemError(error.errno).mayPass { throw error }
-        // Damaged, or another store's.
+      if let found = try emptySegment(number) {
+        if found.version < version || found.unsynced != sync.oldestFailed { break }
+        // Another process may have made it without a sync.
+        if place.isDurable { try synchronize(found) }
+        return number
       }
       number += 1
     }
@@ -204,8 +200,21 @@ package final class Journal: Sendable {
     return number
   }
 
-  /// Makes a segment that is used, although another process may have made it without a sync, survive a
-  /// loss of power.
+  /// Returns the segment with a number if it has no records; `nil` if it has, is damaged, or is another
+  /// store's.
+  ///
+  /// - Throws: an error if it cannot be opened for now, or has a newer format.
+  private func emptySegment(_ number: UInt32) throws(StoreError) -> Segment? {
+    do throws(StoreError) {
+      let found = try open(number)
+      return isEmpty(found) ? found : nil
+    } catch {
+      if error.code == .newerFormat || SystemError(error.errno).mayPass { throw error }
+      return nil
+    }
+  }
+
+  /// Makes a segment survive a loss of power.
   private func synchronize(_ segment: Segment) throws(StoreError) {
     try system(path(of: segment.number)) { () throws(SystemError) in
       try files.synchronize(segment.file, names: true)
