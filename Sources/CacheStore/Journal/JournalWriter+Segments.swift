@@ -26,14 +26,12 @@ extension JournalWriter {
         (state.journal.nextNumber, state.journal.segments.isEmpty)
       }
       // Others may be able to read a segment that is lost here.
-      let (segment, bytes) =
-        isFirst ? (try makeSegment(number), []) : try beginWithoutSeal(number)
+      if !isFirst { return try beginWithoutSeal(number) { $0.journal.add($1) } }
+      let segment = try makeSegment(number)
       return reader.state.withLock { state in
         // A thread that only reads may have found the file already.
         if let found = state.journal.current { return found }
         state.journal.add(segment)
-        state.journal.lockNumber = place.lock.number
-        apply(bytes, of: segment, to: &state)
         return segment
       }
     }
@@ -100,32 +98,43 @@ extension JournalWriter {
   /// Begins a new segment after a linked one, or one whose end is given up because it cannot be read. The
   /// caller holds the journal's lock.
   func leave(_ left: Segment) throws(StoreError) -> Segment {
-    let (segment, bytes) = try beginWithoutSeal(left.number + 1)
-    journal.rollsNext.store(false, ordering: .relaxed)
-    reader.state.withLock { state in
-      guard state.journal.current === left else { return }
+    let segment = try beginWithoutSeal(left.number + 1) { state, segment in
       state.journal.goOn(with: segment)
-      state.journal.lockNumber = place.lock.number
       state.journal.giveUpUnread()
-      apply(bytes, of: segment, to: &state)
     }
+    journal.rollsNext.store(false, ordering: .relaxed)
     return segment
   }
 
   /// Begins a segment after one that gets no seal, with a record without accesses: others take one without
   /// records for a segment that nobody goes on in. The caller holds the journal's lock.
   ///
-  /// - Returns: the segment, and the bytes after its header.
+  /// - Parameter add: adds the segment to the state, unless a thread that only reads has found it.
   private func beginWithoutSeal(
-    _ number: UInt32
-  ) throws(StoreError) -> (segment: Segment, bytes: [UInt8]) {
-    try beginSession()
+    _ number: UInt32, _ add: (inout StoreState, Segment) -> Void
+  ) throws(StoreError) -> Segment {
+    if tree.staging.session == nil, segmentVersion > 1 { _ = try makeSessionAsIs() }
     try replaceLock()
-    let segment = try makeSegment(number)
-    let sequence = reader.state.withLock { $0.journal.sequence }
-    let bytes = try journal.write(
-      [TouchRecord.bytes([])], to: segment, at: Int64(SegmentHeader.count), after: sequence)
-    return (segment, bytes)
+    let made = try makeSegment(number)
+    return try reader.state.withLock { state throws(StoreError) in
+      let found = state.journal.current.flatMap { $0.number == made.number ? $0 : nil }
+      guard found != nil || state.journal.endNumber == number else {
+        // A thread that reads has found that the journal cannot be read any more.
+        try reader.check(state)
+        throw .unreadable(journal.path(of: number))
+      }
+      let segment = found ?? made
+      let isGivenUp = state.journal.unread != nil
+      let sequence = max(state.journal.sequence, isGivenUp ? state.journal.cutFrom : 0)
+      let bytes = try journal.write(
+        [TouchRecord.bytes([])], to: segment, at: Int64(SegmentHeader.count), after: sequence)
+      state.journal.sequence = sequence
+      if isGivenUp { state.journal.cutFrom = 0 }
+      if found == nil { add(&state, segment) }
+      state.journal.lockNumber = place.lock.number
+      apply(bytes, of: segment, to: &state)
+      return segment
+    }
   }
 
   /// Replaces the file `lock`, so that others look for a segment that follows one without a seal. The

@@ -20,6 +20,12 @@ extension JournalWriter {
   /// others would take it for damage.
   func makeSession() throws(StoreError) -> Session {
     if reader.state.withLock({ $0.journal.cutOff != nil }) { try cutTornTailLocked() }
+    if let session = tree.staging.session { return session }
+    return try makeSessionAsIs()
+  }
+
+  /// Makes the session of this process, whatever the end of the journal. The caller holds the journal's lock.
+  func makeSessionAsIs() throws(StoreError) -> Session {
     try place.showDurability()
     let session = try tree.staging.makeSession()
     upkeep.requestRest()
