@@ -115,32 +115,26 @@ public final class BodyWriter: Sendable {
   /// Stores the body. The writer takes no more bytes afterwards.
   ///
   /// - Parameter metadata: replaces the metadata with which the writer was made.
-  /// - Throws: the errors of `Store.put`. Then nothing has changed.
+  /// - Throws: the errors of `Store.put`. Then nothing has changed. After `metadataTooLarge`, the writer
+  ///   can still be used.
   /// - Durability: that of the store, once it has returned.
   @discardableResult
   public func commit(metadata: EntryMetadata? = nil) throws(StoreError) -> EntryInfo {
-    let (session, digest, length) = try state.withLock {
-      state throws(StoreError) -> (Session, Digest, UInt64) in
-      // After a failed sync a second one would prove nothing (fsync(2)), so there is no second try.
-      guard let session = state.session.take() else { throw .closed(path) }
-      if store.durability == .full {
-        do throws(StoreError) {
-          try system(path) { () throws(SystemError) in
-            try store.fileSystem.synchronize(written.file, names: false)
-          }
-        } catch {
-          removeFile(in: session)
-          throw error
-        }
-      }
-      return (session, state.hasher.digest(), state.hasher.count)
-    }
+    let metadata = metadata ?? self.metadata
+    try store.check(key, metadata)
+    guard let session = state.withLock({ $0.session.take() }) else { throw .closed(path) }
+    // After a failed sync a second one would prove nothing (fsync(2)), so there is no second try.
     defer { removeFile(in: session) }
+    if store.durability == .full {
+      try system(path) { () throws(SystemError) in
+        try store.fileSystem.synchronize(written.file, names: false)
+      }
+    }
+    let (digest, length) = state.withLock { ($0.hasher.digest(), $0.hasher.count) }
     return try store.commit(
       NewEntry(
-        key: key, variant: variant, metadata: metadata ?? self.metadata, digest: digest,
-        length: length, body: .staged(StagedFile(name: name, session: session, content: written)),
-        past: past))
+        key: key, variant: variant, metadata: metadata, digest: digest, length: length,
+        body: .staged(StagedFile(name: name, session: session, content: written)), past: past))
   }
 
   /// Deletes the bytes that were written. Does nothing after `commit`.

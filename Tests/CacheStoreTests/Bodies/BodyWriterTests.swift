@@ -184,4 +184,23 @@ import Testing
     #expect(staged == [])
     #expect(store.lookUp("k").entry?.body == [7])
   }
+
+  @Test(arguments: [((1 << 20) + 1, nil), (5 << 20, nil), (0, -1), (0, 1_000), (0, 70_000)])
+  func `metadata out of bounds is refused at commit, and the writer goes on`(
+    count: Int, status: Int?
+  ) throws {
+    let store = try sandbox.open()
+    try store.put([9], for: "k")
+    let writer = try store.makeWriter(for: "k")
+    try writer.write([1])
+    let item = Field("a", ByteString(bytes: Array(repeating: 1, count: count)))
+    #expect(throws: failure(.metadataTooLarge, sandbox.root)) {
+      try writer.commit(metadata: EntryMetadata(status: status, userInfo: [item]))
+    }
+    #expect(store.lookUp("k").entry?.body == [9])
+    try writer.write([2])
+    try writer.commit(metadata: EntryMetadata(status: 201))
+    #expect(store.lookUp("k").entry?.body == [1, 2])
+    #expect(staged == [])
+  }
 }
