@@ -65,7 +65,15 @@ package final class JournalWriter: Sendable {
   }
 
   /// Writes records at the end of a segment that has been read to its end, and applies them.
+  ///
+  /// - Throws: `metadataTooLarge` for a record that could not be read back.
   func write(_ records: [[UInt8]], to segment: Segment) throws(StoreError) -> AppendedPlace {
+    if let longest = records.lazy.map(\.count).max(), longest > RecordFrame.maximumLength {
+      throw StoreError(
+        .metadataTooLarge, path: path,
+        cause: "a record has \(longest) bytes, \(RecordFrame.maximumLength) are allowed",
+        remedy: "store less in fields, user info and tags")
+    }
     let (start, sequence) = reader.state.withLock { ($0.journal.position, $0.journal.sequence) }
     let bytes: [UInt8]
     do throws(StoreError) {
