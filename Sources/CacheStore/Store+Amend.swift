@@ -167,27 +167,16 @@ extension Store {
   private func place(
     _ draft: Draft, _ located: Located, in shard: borrowing Shard, staging session: Session
   ) throws(StoreError) -> Amendment {
-    let hash = located.slot.keyHash
-    var keyFiles: KeyFiles
-    do throws(StoreError) {
-      keyFiles = try KeyFiles(catalog.tree, shard, hash, staging: session, isKnown: true)
-    } catch {
-      if catalog.isRemoval(error, of: shard.entries) { return .outdated }
-      throw error
-    }
-    do throws(StoreError) {
+    let outcome = try catalog.withKeyFiles(
+      located.slot.keyHash, shard, staging: session, isKnown: true
+    ) { keyFiles throws(StoreError) -> Amendment? in
       try keyFiles.placeMetadata(draft.document, located.slot.variant, replacing: true)
-      if let placed = try append(draft, inPlaceOf: located) {
-        try compactor.sync(placed)
-        if !keyFiles.finishMetadata() { requestMetadata() }
-        return .done
-      }
-      keyFiles.undo()
-    } catch {
-      keyFiles.undo()
-      if !catalog.isRemoval(error, of: shard.entries) { throw error }
+      guard let placed = try append(draft, inPlaceOf: located) else { return nil }
+      try compactor.sync(placed)
+      if !keyFiles.finishMetadata() { requestMetadata() }
+      return .done
     }
-    return .outdated
+    return outcome ?? .outdated
   }
 
   /// Reads the record of an entry, and the body if the record or the metadata file has it.

@@ -82,22 +82,8 @@ extension Store {
         try reader.check(state)
         return Before(&state, hash, entry, now: now)
       }
-      var keyFiles: KeyFiles
-      do throws(StoreError) {
-        keyFiles = try KeyFiles(
-          catalog.tree, shard, hash, staging: session, isKnown: before.hasFiles)
-      } catch {
-        if catalog.isRemoval(error, of: shard.entries) { return nil }
-        throw error
-      }
-      do throws(StoreError) {
-        let info = try place(entry, before, in: shard, &keyFiles)
-        if info == nil { keyFiles.undo() }
-        return info
-      } catch {
-        keyFiles.undo()
-        if catalog.isRemoval(error, of: shard.entries) { return nil }
-        throw error
+      return try catalog.withKeyFiles(hash, shard, staging: session, isKnown: before.hasFiles) {
+        keyFiles throws(StoreError) in try place(entry, before, in: shard, &keyFiles)
       }
     }
   }

@@ -53,16 +53,9 @@ extension Settler {
     _ entry: Logged, _ before: Before, in shard: borrowing Shard, _ session: Session,
     _ standing: Standing
   ) throws(StoreError) -> PlacedBody? {
-    var keyFiles: KeyFiles
-    do throws(StoreError) {
-      keyFiles = try KeyFiles(
-        tree, shard, entry.slot.keyHash, staging: session, isKnown: before.hasFiles,
-        isSynced: false)
-    } catch {
-      if catalog.isRemoval(error, of: shard.entries) { return nil }
-      throw error
-    }
-    do throws(StoreError) {
+    try catalog.withKeyFiles(
+      entry.slot.keyHash, shard, staging: session, isKnown: before.hasFiles, isSynced: false
+    ) { keyFiles throws(StoreError) -> PlacedBody? in
       let head = entry.record.head
       let new = NewEntry(
         key: entry.record.key, variant: head.variant, metadata: entry.record.metadata,
@@ -88,16 +81,9 @@ extension Settler {
         ]
       }
       // Compaction may have copied the record of the entry meanwhile, which still needs its files.
-      if placed == nil, !standing.isSettled || !isSettled(entry, body, in: entries) {
-        keyFiles.undo()
-        return nil
-      }
+      if placed == nil, !standing.isSettled || !isSettled(entry, body, in: entries) { return nil }
       keyFiles.keep()
       return body
-    } catch {
-      keyFiles.undo()
-      if !catalog.isRemoval(error, of: shard.entries) { throw error }
-      return nil
     }
   }
 

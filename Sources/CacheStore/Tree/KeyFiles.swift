@@ -2,6 +2,32 @@ internal import CacheFormat
 internal import CacheSystem
 internal import Synchronization
 
+extension Catalog {
+  /// Runs `body` with the directory of a key, which is made if it is missing. What `body` has done there
+  /// is undone if it throws or returns `nil`.
+  ///
+  /// - Returns: `nil` also if all entries were removed meanwhile.
+  func withKeyFiles<R>(
+    _ hash: KeyHash, _ shard: borrowing Shard, staging session: Session, isKnown: Bool,
+    isSynced: Bool = true, _ body: (inout KeyFiles) throws(StoreError) -> R?
+  ) throws(StoreError) -> R? {
+    do throws(StoreError) {
+      var keyFiles = try KeyFiles(
+        tree, shard, hash, staging: session, isKnown: isKnown, isSynced: isSynced)
+      do throws(StoreError) {
+        if let result = try body(&keyFiles) { return result }
+      } catch {
+        keyFiles.undo()
+        throw error
+      }
+      keyFiles.undo()
+    } catch {
+      if !isRemoval(error, of: shard.entries) { throw error }
+    }
+    return nil
+  }
+}
+
 /// The directory of one key while it is being changed, under the lock of its shard.
 ///
 /// Keeps track of the files that it makes, so that a failed operation leaves nothing (`undo`).
