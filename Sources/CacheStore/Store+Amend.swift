@@ -48,11 +48,7 @@ extension Store {
       return try amendAgain(key, variant, hash, change)
     } catch  where error.code == .noSpace {
       // This entry must not go for the room that its own record needs.
-      let now = catalog.clock.now()
-      catalog.state.withLock { state in
-        guard let number = state.index.find(hash, variant) else { return }
-        state.index.touch(number, at: state.tick(now))
-      }
+      evictor.putOff(hash, variant)
       guard evictor.isFull(error), evictor.makeSpace(0) else { throw error }
       return try amendAgain(key, variant, hash, change)
     }
@@ -213,19 +209,11 @@ extension Store {
         let number = state.index.find(head.keyHash, head.variant),
         state.index[number].isSameRecord(as: located.slot)
       else { return [] }
-      try checkPinQuota(head, replacing: state.index[number], state)
+      if head.isPinned {
+        try evictor.checkPinQuota(head.length, replacing: state.index[number], state)
+      }
       return [draft.recordBytes]
     }
-  }
-
-  /// Throws `pinQuotaExceeded` if a record would make the pinned bytes grow beyond their quota.
-  func checkPinQuota(
-    _ head: PutHead, replacing old: Slot?, _ state: borrowing StoreState
-  ) throws(StoreError) {
-    guard head.isPinned else { return }
-    let before = old.map { $0.isPinned ? $0.length : 0 } ?? 0
-    try evictor.checkPinQuota(
-      state.index.totals.pinnedBytes - before, adding: head.length, replacing: before, state)
   }
 
   /// Appends to the journal the access times that are only in memory.

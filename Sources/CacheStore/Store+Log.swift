@@ -138,9 +138,9 @@ extension Store {
         return []
       }
       guard let moment = try write.change(before) else { return [] }
-      var fixed = write.record.head
-      fixed.isPinned = moment.isPinned
-      try checkPinQuota(fixed, replacing: before.old, state)
+      if moment.isPinned {
+        try evictor.checkPinQuota(write.entry.length, replacing: before.old, state)
+      }
       known = (moment, before)
       isHalfUsed = state.logBudget.isHalfUsed(state.journal.bodies.all + Int64(count))
       return removals(of: before.surplus) + [write.record.carrying(write.body, at: moment)]

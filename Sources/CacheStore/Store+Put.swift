@@ -47,7 +47,6 @@ extension Store {
     }
     // If the tree cannot be read, its files for this key count as damaged and are replaced.
     try? recovery.askTree(hash)
-    evictor.keepReserve(adding: entry, hash, limits)
     let isFull = try evictor.makeRoom(for: entry, hash, limits)
     var hasMadeSpace = false
     for _ in 0..<Self.maximumCommits {
@@ -104,7 +103,7 @@ extension Store {
     let entries = shard.entries
     let placed = try catalog.writer.append { state throws(StoreError) -> [[UInt8]] in
       guard state.entries === entries, before.isCurrent(state, keyFiles.hash) else { return [] }
-      try checkPinQuota(head, replacing: before.old, state)
+      if head.isPinned { try evictor.checkPinQuota(head.length, replacing: before.old, state) }
       return removals(of: before.surplus) + [record.bytes]
     }
     guard let placed else { return nil }

@@ -46,6 +46,7 @@ package final class Faults: Sendable {
     var calls: [FileCall] = []
     var records = false
     var availableBytes: UInt64?
+    var availableFiles: UInt64?
     var owner: UInt32?
     var mode: UInt16?
     var names: [Int32: String] = [:]
@@ -84,6 +85,12 @@ package final class Faults: Sendable {
   package var availableBytes: UInt64? {
     get { state.withLock { $0.availableBytes } }
     set { state.withLock { $0.availableBytes = newValue } }
+  }
+
+  /// The free inodes that the volume seems to have.
+  package var availableFiles: UInt64? {
+    get { state.withLock { $0.availableFiles } }
+    set { state.withLock { $0.availableFiles = newValue } }
   }
 
   /// The owner that all files seem to have.
@@ -223,6 +230,7 @@ package struct FaultyFiles: FileSystem {
     try faults.check(.volume)
     var volume = try real.volume(of: descriptor)
     if let available = faults.availableBytes { volume.availableBytes = available }
+    if let available = faults.availableFiles { volume.availableFiles = available }
     return volume
   }
 

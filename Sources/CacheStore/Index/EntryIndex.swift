@@ -271,6 +271,7 @@ struct EntryIndex: ~Copyable {
       slots[Int(after)].previous = number
       slots[Int(other)].next = number
       totals.sharedBytes += slot.length
+      totals.sharedAllocatedBytes += allocated(slot)
       return
     }
     slots[Int(number)].previous = number
@@ -292,6 +293,7 @@ struct EntryIndex: ~Copyable {
       totals.bodyBytes -= allocated(slot)
     } else {
       totals.sharedBytes -= slot.length
+      totals.sharedAllocatedBytes -= allocated(slot)
       slots[Int(slot.previous)].next = slot.next
       slots[Int(slot.next)].previous = slot.previous
     }
@@ -345,6 +347,7 @@ extension EntryIndex {
         sums.bodyBytes += allocated(slot)
       } else {
         sums.sharedBytes += slot.length
+        sums.sharedAllocatedBytes += allocated(slot)
       }
     }
     return isBound && sums == totals

@@ -9,10 +9,12 @@ struct EntryTotals: Sendable, Hashable {
   var overheadBytes: UInt64 = 0
   /// The lengths of the bodies that share the file of another body.
   var sharedBytes: UInt64 = 0
+  /// The bytes that these would allocate in files of their own.
+  var sharedAllocatedBytes: UInt64 = 0
   var pinnedEntries = 0
   var pinnedBytes: UInt64 = 0
-  /// The least that they take on disk without sharing files.
-  var pinnedStoredBytes: UInt64 = 0
+  /// The bytes that they would allocate without sharing files.
+  var pinnedAllocatedBytes: UInt64 = 0
   /// The entries with the tag `spare`, the lengths of their bodies, and the bytes that they would
   /// allocate without sharing files.
   var spareEntries = 0
@@ -23,7 +25,12 @@ struct EntryTotals: Sendable, Hashable {
   /// The bytes that their bodies and directories will take. They are a part of the other sums.
   var unsettledBytes: UInt64 = 0
 
-  /// Counts an entry, except for ``bodyBytes`` and ``sharedBytes``.
+  /// The least bytes that pinned entries allocate: as if all bodies that share a file were pinned.
+  var leastPinnedBytes: UInt64 {
+    pinnedAllocatedBytes - min(pinnedAllocatedBytes, sharedAllocatedBytes)
+  }
+
+  /// Counts an entry, except for the sums of distinct and of shared bodies.
   ///
   /// - Parameters:
   ///   - slot: the entry.
@@ -35,7 +42,7 @@ struct EntryTotals: Sendable, Hashable {
     if slot.isPinned {
       pinnedEntries += 1
       pinnedBytes += slot.length
-      pinnedStoredBytes += slot.leastStoredBytes
+      pinnedAllocatedBytes += allocated + slot.overhead
     }
     if slot.isSpare {
       spareEntries += 1
@@ -56,7 +63,7 @@ struct EntryTotals: Sendable, Hashable {
     if slot.isPinned {
       pinnedEntries -= 1
       pinnedBytes -= slot.length
-      pinnedStoredBytes -= slot.leastStoredBytes
+      pinnedAllocatedBytes -= allocated + slot.overhead
     }
     if slot.isSpare {
       spareEntries -= 1
@@ -68,11 +75,6 @@ struct EntryTotals: Sendable, Hashable {
       unsettledBytes -= allocated + slot.overhead
     }
   }
-}
-
-extension Slot {
-  /// The least that the entry takes on disk without sharing files.
-  var leastStoredBytes: UInt64 { overhead + (isEmbedded ? 0 : length) }
 }
 
 extension Limits {

@@ -33,18 +33,8 @@ extension Evictor {
     excess { state in (state.index.totals, 0) }
   }
 
-  /// Returns the limit that would be exceeded with a new entry; `nil` if all limits would hold. A
-  /// delegate counts the present entries, without the new one.
-  private func excess(
-    adding entry: NewEntry, _ size: EntrySize, _ hash: KeyHash
-  ) -> RemovalReason? {
-    excess { state in
-      totals(state, adding: entry, size, hash)
-    }
-  }
-
   /// Compares the limits with the values of `planned`: the totals, and the bytes of live records by
-  /// which the journal grows.
+  /// which the journal grows. A delegate counts the present entries instead.
   private func excess(
     _ planned: (borrowing StoreState) -> (totals: EntryTotals, live: Int64)
   ) -> RemovalReason? {
@@ -92,36 +82,33 @@ extension Evictor {
     var record: Int64 = 0
   }
 
-  /// Makes room for an entry before it is stored, so that the limits hold afterwards: evicts as
-  /// many of the least recently accessed entries as necessary.
+  /// Makes room for an entry before it is stored, in the limits and on the volume: evicts as many of the
+  /// least recently accessed entries as necessary.
   ///
-  /// - Returns: whether an entry was evicted. Then the upkeep should evict down to the low-water
-  ///   mark after the entry is stored.
+  /// - Returns: whether an entry was evicted for a limit. Then the upkeep should evict down to the
+  ///   low-water mark after the entry is stored.
   /// - Throws: `noSpace` if only pinned entries are left; `leastRecent` if only entries are left
   ///   that were accessed later than a new entry with a `ImportedTimes`.
   func makeRoom(
     for entry: NewEntry, _ hash: KeyHash, _ limits: Limits
   ) throws(StoreError) -> Bool {
-    if limits == .none { return false }
     // The entry that will be replaced counts as accessed at the time of the new one, so that it is
     // not evicted before the new one is stored.
-    let now = catalog.clock.now()
-    let old = catalog.state.withLock { state -> Slot? in
-      guard let number = state.index.find(hash, entry.variant) else { return nil }
-      state.index.touch(number, at: entry.past?.accessed.nanoseconds ?? state.tick(now))
-      return state.index[number]
-    }
+    let old = putOff(hash, entry.variant, to: entry.past?.accessed.nanoseconds)
+    let size = try limits.bytes == nil ? EntrySize() : size(of: entry, hash)
+    try checkRoom(for: entry, size, hash)
+    keepReserve(adding: entry, hash, limits, replacing: old)
+    if limits == .none { return false }
     let bound = entry.past.map { max($0.accessed.nanoseconds, old?.accessed ?? .min) }
     if limits.freeBytes > 0 {
       try keepFree(
-        limits.freeBytes, adding: room(for: entry), olderThan: bound, forSpare: entry.isSpare
+        limits.freeBytes, adding: room(for: entry), olderThan: bound, forSpare: entry.isSpare,
+        sparing: old
       ) { totals($0, adding: entry, EntrySize(), hash).0 }
     }
-    let size = try limits.bytes == nil ? EntrySize() : size(of: entry, hash)
-    try checkRoom(for: entry, size, replacing: old)
     compactForDelegate()
     var isFull = false
-    while let reason = excess(adding: entry, size, hash) {
+    while let reason = excess({ totals($0, adding: entry, size, hash) }) {
       let gone = try evictOne(reason, olderThan: bound, sparing: old) { state in
         totals(state, adding: entry, size, hash).0
       }
@@ -135,28 +122,26 @@ extension Evictor {
   /// Throws an error if an entry would have no room even without all entries that may be evicted: then
   /// none is evicted for it. A delegate may count in another way.
   private func checkRoom(
-    for entry: NewEntry, _ size: EntrySize, replacing old: Slot?
+    for entry: NewEntry, _ size: EntrySize, _ hash: KeyHash
   ) throws(StoreError) {
     let hasDelegate = delegate != nil
     let isTooLong = try catalog.state.withLock { state throws(StoreError) -> Bool in
-      let before = old.map { $0.isPinned ? $0.length : 0 } ?? 0
-      let pinned = state.index.totals.pinnedBytes - min(state.index.totals.pinnedBytes, before)
-      if before > 0 { try checkPinQuota(pinned, adding: entry.length, replacing: before, state) }
+      let old = state.index.find(hash, entry.variant).map { state.index[$0] }
+      if let old, old.isPinned { try checkPinQuota(entry.length, replacing: old, state) }
       guard let most = state.limits.bytes, !hasDelegate else { return false }
-      let shared = state.index.totals.sharedBytes
+      // What stays.
+      var totals = state.index.totals
+      if let old { totals.subtract(old, allocated: state.index.allocated(old)) }
       if state.limits.accounting == .logical {
-        let (bytes, isTooLarge) = (pinned - min(pinned, shared))
-          .addingReportingOverflow(entry.length)
+        let (bytes, isTooLarge) = totals.pinnedBytes.addingReportingOverflow(entry.length)
         return isTooLarge || bytes > most
       }
-      let replaced = old.map { $0.isPinned ? $0.leastStoredBytes : 0 } ?? 0
-      let others = state.index.totals.pinnedStoredBytes
-      let kept = others - min(others, replaced + shared)
       // An equal body that is stored already takes no more room on disk.
       let isStored =
         entry.isEmbedded
         || state.index.sharing(entry.digest, length: entry.length) != nil
-      let (bytes, isTooLarge) = kept.addingReportingOverflow(isStored ? 0 : entry.length)
+      let (bytes, isTooLarge) = totals.leastPinnedBytes.addingReportingOverflow(
+        isStored ? 0 : state.index.allocated(entry.length))
       if isTooLarge { return true }
       let budget = JournalBudget(live: size.record, limit: most, journal.sizes).bytes
       return bytes + size.overhead + budget + state.logReserve > most
@@ -171,16 +156,14 @@ extension Evictor {
     }
   }
 
-  /// Throws `pinQuotaExceeded` if an entry would make the pinned bytes grow beyond their quota.
-  ///
-  /// - Parameters:
-  ///   - others: The pinned bytes of other entries.
-  ///   - before: The pinned bytes of the entry that is replaced or pinned.
+  /// Throws `pinQuotaExceeded` if a pinned entry with a body of this length would make the pinned bytes
+  /// grow beyond their quota.
   func checkPinQuota(
-    _ others: UInt64, adding length: UInt64, replacing before: UInt64,
-    _ state: borrowing StoreState
+    _ length: UInt64, replacing old: Slot?, _ state: borrowing StoreState
   ) throws(StoreError) {
-    let pinned = others + length
+    let before = old.map { $0.isPinned ? $0.length : 0 } ?? 0
+    let all = state.index.totals.pinnedBytes
+    let pinned = all - min(all, before) + length
     guard length > before, pinned > state.limits.pinQuota else { return }
     throw StoreError(
       .pinQuotaExceeded, path: path,

@@ -66,7 +66,20 @@ private struct VolumeReserve {
   init(_ state: borrowing StoreState, segmentBytes: Int64) {
     let totals = state.index.totals
     bytes = min(256 << 10 + UInt64(segmentBytes), (totals.bodyBytes + totals.overheadBytes) / 8)
-    files = min(32, UInt64(totals.entries) / 8)
+    // Entries in the log have no files yet.
+    files = min(32, UInt64(totals.entries - totals.unsettledEntries) / 8)
+  }
+}
+
+/// The bytes that are free on the volume, and those that a store could free.
+private struct VolumeSpace {
+  let free: UInt64
+  let removable: UInt64
+
+  /// Returns whether there is room for a body and the bytes that have to stay free.
+  func holds(_ length: UInt64, leaving kept: UInt64) -> Bool {
+    let (wanted, isTooLarge) = length.addingReportingOverflow(kept)
+    return !isTooLarge && wanted - min(wanted, free) <= removable
   }
 }
 
@@ -119,6 +132,7 @@ extension Evictor {
   ///   - bound: see `evictOne`, also for the others.
   func keepFree(
     _ free: UInt64, adding bytes: UInt64, olderThan bound: Int64? = nil, forSpare isSpare: Bool,
+    sparing replaced: Slot? = nil,
     planned: (borrowing StoreState) -> EntryTotals = { $0.index.totals }
   ) throws(StoreError) {
     var available: UInt64 = 0
@@ -128,11 +142,12 @@ extension Evictor {
       return available < free ? Lack(free: available, wanted: free) : nil
     } evict: { () throws(StoreError) in
       // Nothing is evicted if the free bytes are not known, or for a body that cannot be stored anyway.
-      isTooLong = try system(path) { () throws(SystemError) in
-        try self.isTooLong(bytes, leaving: free)
-      }
+      let space = try system(path) { () throws(SystemError) in try self.space(evicting: true) }
+      // For the free bytes alone, entries go in any case.
+      isTooLong = !space.holds(bytes, leaving: free) && space.holds(0, leaving: free)
       if isTooLong { return nil }
-      return try evictOne(.freeSpace, olderThan: bound, forSpare: isSpare, planned: planned)
+      return try evictOne(
+        .freeSpace, olderThan: bound, forSpare: isSpare, sparing: replaced, planned: planned)
     }
     if isKept { return }
     let error = full(.freeSpace, bound)
@@ -142,9 +157,6 @@ extension Evictor {
       cause: "\(available) bytes are free on the volume, the limits leave \(free) bytes free",
       remedy: "free space on the disk, or lower that limit")
   }
-
-  /// The status of the volume; `nil` if it cannot be queried.
-  private var volumeStatus: VolumeStatus? { try? queryVolume() }
 
   private func queryVolume() throws(SystemError) -> VolumeStatus {
     try catalog.fileSystem.volume(of: catalog.place.root.raw)
@@ -175,7 +187,9 @@ extension Evictor {
 
   /// Evicts entries before the volume is full, as many as there are. If nothing may be evicted, or the
   /// volume cannot be queried, the new entry is tried all the same.
-  func keepReserve(adding entry: NewEntry, _ hash: KeyHash, _ limits: Limits) {
+  func keepReserve(
+    adding entry: NewEntry, _ hash: KeyHash, _ limits: Limits, replacing old: Slot?
+  ) {
     if entry.past != nil { return }
     let bytes = room(for: entry)
     if !evictsOnFullDisk {
@@ -196,7 +210,7 @@ extension Evictor {
     } evict: { () throws(StoreError) in
       try checkSpace(for: entry.isStaged ? 0 : entry.length)
       return try evictOne(
-        .freeSpace, forSpare: entry.isSpare,
+        .freeSpace, forSpare: entry.isSpare, sparing: old,
         planned: { totals($0, adding: entry, EntrySize(), hash).0 })
     }
   }
@@ -209,7 +223,7 @@ extension Evictor {
     let (spare, live) = catalog.state.withLock { ($0.journal.spareBytes, $0.journal.bytes.live) }
     // All live records are written again, so few dead ones are not worth it, and room is needed.
     guard spare > max(Int64(clamping: max(bytes, 64 << 10)), live / 4),
-      let room = volumeStatus?.availableBytes,
+      let room = try? queryVolume().availableBytes,
       room >= UInt64(clamping: live),
       (try? recovery.purge()) != nil
     else { return false }
@@ -219,26 +233,16 @@ extension Evictor {
 
   /// Returns the bytes that are free on the volume, and about how many more the store could free: those
   /// of dead records, and of the entries that may be evicted.
-  private func space(evicting: Bool) throws(SystemError) -> (free: UInt64, removable: UInt64) {
+  private func space(evicting: Bool) throws(SystemError) -> VolumeSpace {
     let free = try queryVolume().availableBytes
     let removable = catalog.state.withLock { state -> UInt64 in
       let dead = UInt64(clamping: state.journal.spareBytes)
       if !evicting { return dead }
       let totals = state.index.totals
       let all = totals.bodyBytes + totals.overheadBytes
-      return dead + all - min(all, totals.pinnedStoredBytes)
+      return dead + all - min(all, totals.leastPinnedBytes)
     }
-    return (free, removable)
-  }
-
-  /// Returns whether the volume has no room for a body and the free bytes that the limits demand, even
-  /// without all entries; false if it has not even room for the free bytes alone.
-  private func isTooLong(
-    _ bytes: UInt64, leaving free: UInt64
-  ) throws(SystemError) -> Bool {
-    let space = try space(evicting: true)
-    let (most, isLarge) = space.free.addingReportingOverflow(space.removable)
-    return !isLarge && most >= free && most - free < bytes
+    return VolumeSpace(free: free, removable: removable)
   }
 
   /// Throws `noSpace` if the volume has no room for a body, even without all entries that may be
@@ -247,15 +251,15 @@ extension Evictor {
   /// - Parameter kept: the bytes that have to stay free.
   func checkSpace(for length: UInt64, leaving kept: UInt64 = 0) throws(StoreError) {
     // For the free bytes that the limits demand, entries go in any case.
-    guard let (free, removable) = try? space(evicting: evictsOnFullDisk || kept > 0) else { return }
-    let (wanted, isTooLarge) = length.addingReportingOverflow(kept)
-    if isTooLarge || wanted - min(wanted, free) > removable {
-      throw StoreError(
-        .noSpace, path: path,
-        cause: "the body has \(length) bytes, \(free) are free on the volume, and the store could "
-          + "free \(removable)" + (kept > 0 ? "; the limits leave \(kept) bytes free" : ""),
-        remedy: kept > 0 ? "free space on the disk, or lower that limit" : "free space on the disk")
-    }
+    guard let space = try? space(evicting: evictsOnFullDisk || kept > 0),
+      !space.holds(length, leaving: kept)
+    else { return }
+    throw StoreError(
+      .noSpace, path: path,
+      cause: "the body has \(length) bytes, \(space.free) are free on the volume, and the store "
+        + "could free \(space.removable)"
+        + (kept > 0 ? "; the limits leave \(kept) bytes free" : ""),
+      remedy: kept > 0 ? "free space on the disk, or lower that limit" : "free space on the disk")
   }
 
   /// Whether the volume has hardly any room, or the quota has none, of which the volume does not tell. Then
@@ -263,12 +267,13 @@ extension Evictor {
   func isFull(_ error: StoreError) -> Bool { error.errno == EDQUOT || isVolumeFull }
 
   private var isVolumeFull: Bool {
-    guard let volume = volumeStatus else { return false }
+    guard let volume = try? queryVolume() else { return false }
     return volume.availableBytes < 64 << 10 || volume.availableFiles < 8
   }
 
   private func lacksRoom(for bytes: UInt64) -> Bool {
-    isVolumeFull || volumeStatus.map { $0.availableBytes < bytes + 64 << 10 } ?? true
+    guard let volume = try? queryVolume() else { return true }
+    return volume.availableBytes < bytes + 64 << 10 || volume.availableFiles < 8
   }
 
   /// Calls `body`, and if the disk is full, makes room and calls it once more.

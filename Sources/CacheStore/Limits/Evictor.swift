@@ -103,6 +103,20 @@ final class Evictor: CatalogUser {
     keptSince.store(time, ordering: .relaxed)
   }
 
+  /// Lets an entry count as accessed now, or at another time, for this process alone: others are evicted
+  /// before it.
+  ///
+  /// - Returns: the entry; `nil` if there is none.
+  @discardableResult
+  func putOff(_ hash: KeyHash, _ variant: UInt64, to time: Int64? = nil) -> Slot? {
+    let now = catalog.clock.now()
+    return catalog.state.withLock { state in
+      guard let number = state.index.find(hash, variant) else { return nil }
+      state.index.touch(number, at: time.map { min($0, now) } ?? state.tick(now))
+      return state.index[number]
+    }
+  }
+
   /// Evicts the least recently accessed entry, or spare entry if these have more than their share.
   /// Waits first for the access times of other processes, unless it has done so within the last
   /// second.

@@ -66,8 +66,8 @@ struct EntryModel {
       if head.isPinned {
         totals.pinnedEntries += 1
         totals.pinnedBytes += head.length
-        totals.pinnedStoredBytes +=
-          (UInt64(head.overhead) + 511) / 512 * 512 + (head.isEmbedded ? 0 : head.length)
+        totals.pinnedAllocatedBytes += (head.length + blockBytes - 1) / blockBytes * blockBytes
+        totals.pinnedAllocatedBytes += (UInt64(head.overhead) + 511) / 512 * 512
       }
       if head.isSpare {
         totals.spareEntries += 1
@@ -79,6 +79,7 @@ struct EntryModel {
         totals.bodyBytes += (head.length + blockBytes - 1) / blockBytes * blockBytes
       } else {
         totals.sharedBytes += head.length
+        totals.sharedAllocatedBytes += (head.length + blockBytes - 1) / blockBytes * blockBytes
       }
     }
     return totals

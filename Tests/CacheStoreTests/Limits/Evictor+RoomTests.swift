@@ -73,7 +73,12 @@ import Testing
       count += 1
     }
     #expect(store.statistics.pinnedBytes < 200_000)
-    #expect(throws: failure(.noSpace, sandbox.root)) { try store.put(body(8 << 20, 1), for: "new") }
+    // Also a body that would have room if those of pinned entries took no whole blocks.
+    for length in [8 << 20, 9 << 19] {
+      #expect(throws: failure(.noSpace, sandbox.root)) {
+        try store.put(body(length, 1), for: "new")
+      }
+    }
     #expect(store.statistics.entries == 60 + count && store.statistics.evictions == 0)
   }
 
@@ -85,5 +90,34 @@ import Testing
     try store.pin("pinned")
     try store.put(body(5 << 20, 2), for: "same")
     #expect(store.statistics.entries == 2 && store.statistics.sharedBytes > 0)
+  }
+
+  @Test func `logical bytes of pinned entries count in full although they share a body`() throws {
+    let limits = Limits(bytes: 10_000, pinnedBytes: 8_000, accounting: .logical)
+    let store = try sandbox.open(Options(limits: limits))
+    for key: ByteString in ["pinned0", "pinned1"] {
+      try store.put(body(3_000, 0), for: key)
+      try store.pin(key)
+    }
+    for number in 1..<4 { try store.put(body(1_000, number), for: ByteString("k\(number)")) }
+    #expect(throws: failure(.noSpace, sandbox.root)) { try store.put(body(5_000, 4), for: "new") }
+    #expect(store.statistics.entries == 5 && store.statistics.evictions == 0)
+    try store.put(body(4_000, 4), for: "new")
+    #expect(store.lookUp("new").entry != nil && store.statistics.pinnedEntries == 2)
+  }
+
+  @Test func `an entry whose metadata grow at the limit is not the one that goes`() throws {
+    let store = try sandbox.open(
+      Options(limits: Limits(bytes: 1 << 20), clock: SteppingClock(step: 1_000)))
+    var count = 0
+    while store.statistics.chargedBytes < 1 << 20 - 60_000 {
+      try store.put(body(40_000, count), for: ByteString("k\(count)"))
+      count += 1
+    }
+    #expect(store.statistics.evictions == 0)
+    let item = Field("a", ByteString(bytes: Array(repeating: 97, count: 100_000)))
+    #expect(try store.update("k0") { $0.userInfo = [item] })
+    #expect(store.info(for: "k0")?.metadata.userInfo == [item])
+    #expect(store.statistics.evictions > 0)
   }
 }

@@ -105,6 +105,75 @@ import Testing
     #expect(store.statistics.entries == 10 && store.statistics.evictions == 0)
   }
 
+  @Test func `a put that fails on a volume without reserve leaves what it was to replace`() throws {
+    let files = FaultyFiles()
+    let store = try sandbox.open(Options(clock: SteppingClock(step: 1_000), fileSystem: files))
+    for number in 0..<20 { try store.put(body(40_000, number), for: ByteString("k\(number)")) }
+    files.faults.availableBytes = 10_000
+    files.faults.set { call in
+      call.kind == .open && call.name.hasSuffix(".body") && call.options.contains(.create)
+        ? .inputOutput : nil
+    }
+    store.evictor.volume.withLock { $0.expire() }
+    let error = #expect(throws: StoreError.self) { try store.put(body(40_000, 20), for: "k0") }
+    files.faults.set(nil)
+    #expect(error?.code == .inputOutput)
+    #expect(store.lookUp("k0").entry?.body == body(40_000, 0))
+    #expect(store.statistics.evictions > 0)
+  }
+
+  @Test func `nothing is evicted for the reserve before the limits refuse a body`() throws {
+    let files = FaultyFiles()
+    let limits = Limits(bytes: 16 << 20, pinnedBytes: 6 << 20)
+    let store = try sandbox.open(Options(limits: limits, fileSystem: files))
+    try store.put(body(5 << 20, 0), for: "pinned")
+    try store.pin("pinned")
+    for number in 1..<7 { try store.put(body(1 << 20, number), for: ByteString("k\(number)")) }
+    files.faults.availableBytes = 6 << 20
+    store.evictor.volume.withLock { $0.expire() }
+    #expect(throws: failure(.noSpace, sandbox.root)) {
+      try store.put(body(11 << 20, 7), for: "new")
+    }
+    #expect(store.statistics.entries == 7 && store.statistics.evictions == 0)
+  }
+
+  @Test func `pinned entries that share a body keep its bytes once`() throws {
+    let files = FaultyFiles()
+    let store = try sandbox.open(Options(fileSystem: files))
+    for number in 0..<10 {
+      let key = ByteString("pinned\(number)")
+      try store.put(body(100_000, 0), for: key)
+      try store.pin(key)
+    }
+    for number in 1..<9 { try store.put(body(100_000, number), for: ByteString("k\(number)")) }
+    files.faults.availableBytes = 10_000
+    try store.checkBodyLength(500_000)
+    #expect(throws: failure(.noSpace, sandbox.root)) { try store.checkBodyLength(1_000_000) }
+  }
+
+  @Test func `entries in the log, which have no inodes, do not go for want of them`() throws {
+    let files = FaultyFiles()
+    let store = try sandbox.open(
+      Options(fileSystem: files), settling: .within(seconds: 3_600))
+    files.faults.availableFiles = 100
+    for number in 0..<100 { try store.put(body(100, number), for: ByteString("k\(number)")) }
+    files.faults.availableFiles = 0
+    try store.put(body(100, 100), for: "new")
+    #expect(store.statistics.evictions == 0 && store.statistics.unsettledEntries == 101)
+    store.close()
+  }
+
+  /// As XFS does, which frees them in the background.
+  @Test func `a volume that does not tell the freed inodes costs few entries`() throws {
+    let files = FaultyFiles()
+    let store = try sandbox.open(Options(fileSystem: files))
+    files.faults.availableFiles = 100
+    for number in 0..<64 { try store.put(body(100, number), for: ByteString("k\(number)")) }
+    files.faults.availableFiles = 0
+    try store.put(body(100, 64), for: "new")
+    #expect((1...8).contains(store.statistics.evictions))
+  }
+
   @Test func `at a quota, which the volume does not tell, entries go for a new one`() throws {
     let files = FaultyFiles()
     let store = try sandbox.open(Options(fileSystem: files))
