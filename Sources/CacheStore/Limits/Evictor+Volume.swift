@@ -197,6 +197,7 @@ extension Evictor {
       _ = try? freeBytes(adding: bytes)
       return
     }
+    var evictions: UInt64 = 0
     _ = try? free { () throws(StoreError) in
       let reserve = catalog.state.withLock {
         VolumeReserve($0, segmentBytes: $0.journalBudget().segmentBytes)
@@ -204,11 +205,14 @@ extension Evictor {
       // `keepFree` counts the entry if it keeps more bytes free.
       let isEnough = limits.freeBytes >= reserve.bytes
       guard let free = try? freeBytes(adding: isEnough ? 0 : bytes) else { return nil }
-      let lacksFiles = volume.withLock { $0.availableFiles } < reserve.files
+      // XFS tells only later that inodes are free.
+      let lacksFiles =
+        evictions < reserve.files && volume.withLock { $0.availableFiles } < reserve.files
       if isEnough || free >= reserve.bytes, !lacksFiles { return nil }
       return Lack(free: free, wanted: reserve.bytes, isOfFiles: lacksFiles)
     } evict: { () throws(StoreError) in
       try checkSpace(for: entry.isStaged ? 0 : entry.length)
+      evictions += 1
       return try evictOne(
         .freeSpace, forSpare: entry.isSpare, sparing: old,
         planned: { totals($0, adding: entry, EntrySize(), hash).0 })
