@@ -99,7 +99,7 @@ extension Evictor {
   private func free(
     _ lack: () throws(StoreError) -> Lack?, evict: () throws(StoreError) -> Slot?
   ) throws(StoreError) -> Bool {
-    var (isSwept, hasDropped) = (false, false)
+    var (isSwept, hasDropped, hasEvictedLogged) = (false, false, false)
     var pending = PendingSpace()
     while let lack = try lack() {
       // What was written may have taken the place of something, and others may have freed bytes.
@@ -115,11 +115,19 @@ extension Evictor {
       }
       switch lack.isOfFiles ? .evict : pending.step(free: lack.free, wanted: lack.wanted) {
       case .evict:
-        guard let evicted = try evict() else { return false }
-        pending.add(freedBytes(of: evicted))
-      case .synchronize: try? compactor.settler.volumeSync.flush()
-      case .giveUp: return false
+        if let evicted = try evict() {
+          pending.add(freedBytes(of: evicted))
+          hasEvictedLogged = hasEvictedLogged || evicted.isUnsettled
+          continue
+        }
+      case .synchronize:
+        try? compactor.settler.volumeSync.flush()
+        continue
+      case .giveUp: break
       }
+      // The bodies of entries in the log leave the disk with their records.
+      if !hasEvictedLogged { return false }
+      (hasDropped, hasEvictedLogged) = (false, false)
     }
     return true
   }

@@ -36,6 +36,29 @@ import Testing
     }
   }
 
+  @Test func `evicted entries in the log make room`() throws {
+    let volume = SimulatedVolume(capacityBytes: 100 << 20)
+    let files = SimulatedProcess(on: volume)
+    let store = try Store(
+      at: "/store",
+      options: Options(
+        limits: Limits(freeBytes: 1 << 20), settling: .within(seconds: 3_600),
+        clock: SteppingClock(step: 1_000), fileSystem: files))
+    try fill(store, 400)
+    #expect(store.statistics.unsettledEntries == 400)
+    let root = try files.open(userPath: "/", [.read, .directory])
+    let name = try #require(PathName(bytes: Array("others".utf8)))
+    let others = try files.open(name, in: root, [.write, .create])
+    let free = try files.volume(of: root.raw).availableBytes
+    try files.write(others, [UInt8](repeating: 1, count: Int(free) - 700_000))
+    // A staged body makes a query of the volume due.
+    let writer = try store.makeWriter(for: key(400))
+    try writer.write(body(400))
+    try writer.commit()
+    #expect(store.lookUp(key(400)).entry?.body == body(400))
+    store.close()
+  }
+
   /// Opens a store of 100 entries on a volume that others have filled since it was closed.
   private func openWithoutRoom(_ settling: Settling) throws -> Store {
     let store = try open(settling)
