@@ -83,7 +83,7 @@ extension Store {
       for place in located where candidates(place.slot) {
         do throws(StoreError) {
           if try remove(place, reason, where: matches) { count += 1 }
-        } catch  where error.code == .inputOutput { failure = error }
+        } catch  where error.mayBeOfOneEntry { failure = error }
       }
     }
     if let failure { throw failure }

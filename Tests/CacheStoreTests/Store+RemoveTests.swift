@@ -54,6 +54,26 @@ import Testing
     store.close()
   }
 
+  @Test func `a shard without permission keeps no other entry`() throws {
+    let files = FaultyFiles()
+    let store = try sandbox.open(Options(fileSystem: files))
+    for number in 0..<20 { try store.put([1], for: ByteString("k\(number)")) }
+    let broken = Mutex("")
+    files.faults.set { call in
+      guard call.kind == .open, call.name.count == 2 else { return nil }
+      return broken.withLock { name in
+        if name.isEmpty { name = call.name }
+        return name == call.name ? SystemError(EACCES) : nil
+      }
+    }
+    let error = #expect(throws: StoreError.self) { try store.remove(prefix: "k") }
+    files.faults.set(nil)
+    #expect(error?.code == .permissionDenied)
+    let shard = broken.withLock { "entries/\($0)/" }
+    #expect(sandbox.bodies.count > 0 && sandbox.bodies.allSatisfy { $0.hasPrefix(shard) })
+    #expect(store.statistics.entries == sandbox.bodies.count)
+  }
+
   @Test func `removing by tag takes those that carry it now`() throws {
     let store = try sandbox.open()
     try store.put([1], for: "a", metadata: EntryMetadata(tags: ["x", "y"]))

@@ -130,12 +130,14 @@ final class Evictor: CatalogUser {
   ///   - replaced: the entry that will be replaced, which does not go.
   ///   - planned: returns the totals with the entry that needs the room; by default those of now.
   /// - Returns: the evicted entry; `nil` if none may be evicted.
+  /// - Throws: the error for which the chosen entries could not be removed.
   func evictOne(
     _ reason: RemovalReason, olderThan bound: Int64? = nil, forSpare isForSpare: Bool = false,
     sparing replaced: Slot? = nil,
     planned: (borrowing StoreState) -> EntryTotals = { $0.index.totals }
   ) throws(StoreError) -> Slot? {
     accessTimes.waitForTouches(unlessWithin: PendingTouches.delayNanoseconds)
+    var failures: [StoreError] = []
     for _ in 0..<1000 {
       let end = min(bound ?? .max, keptSince.load(ordering: .relaxed))
       let victim = catalog.state.withLock { state -> Slot? in
@@ -146,12 +148,18 @@ final class Evictor: CatalogUser {
       // Damage may have made a time of `.max`.
       guard let victim, victim.accessed < end || end == .max,
         !victim.isSameEntry(as: replaced)
-      else { return nil }
-      if try remove(victim, reason) {
-        counters.evictions.add(1, ordering: .relaxed)
-        return victim
+      else { break }
+      do throws(StoreError) {
+        if try remove(victim, reason) {
+          counters.evictions.add(1, ordering: .relaxed)
+          return victim
+        }
+      } catch  where error.mayBeOfOneEntry && failures.count < Store.maximumAttempts {
+        failures.append(error)
+        putOff(victim.keyHash, victim.variant)
       }
     }
+    if let failure = failures.last { throw failure }
     return nil
   }
 

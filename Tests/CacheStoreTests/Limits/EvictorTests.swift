@@ -1,3 +1,4 @@
+import CLibrary
 import CacheFormat
 import CacheSystem
 import SimulatedFiles
@@ -73,6 +74,22 @@ import Testing
     #expect(count.load(ordering: .relaxed) > 0)
     for number in 0..<20 { #expect(store.lookUp(key(number)).entry?.body == [UInt8(number)]) }
     files.faults.set(nil)
+  }
+
+  @Test(arguments: [EIO, EACCES])
+  func `one shard that cannot be opened keeps no other from making room`(code: Int32) throws {
+    let store = try open(Limits(entries: 20), entries: 20)
+    func shard(_ number: Int) -> String {
+      Layout.shard(Layout.shardNumber(of: store.catalog.hash(key(number)))).text
+    }
+    let broken = shard(0)
+    files.faults.set { $0.kind == .open && $0.name == broken ? SystemError(code) : nil }
+    for number in (20..<60) where shard(number) != broken {
+      try store.put([UInt8(number)], for: key(number))
+    }
+    files.faults.set(nil)
+    #expect(store.lookUp(key(0)).entry?.body == [0])
+    #expect(store.statistics.entries <= 20)
   }
 
   @Test func `entries go for their age although they are in use`() throws {
