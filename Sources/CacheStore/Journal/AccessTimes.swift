@@ -16,7 +16,8 @@ final class AccessTimes: CatalogUser {
   func touch(_ located: Located) {
     let now = catalog.clock.now()
     let isFirst = reader.state.withLock { state -> Bool in
-      guard let slot = state.index.find(located.slot.keyHash, located.slot.variant)
+      guard !state.isClosed,
+        let slot = state.index.find(located.slot.keyHash, located.slot.variant)
       else { return false }
       return state.touch(slot, now: now)
     }
@@ -68,6 +69,8 @@ final class AccessTimes: CatalogUser {
   func announceTouches() {
     if place.isReadOnly { return }
     pendingTouches.announce(place.staging.raw, fileSystem)
+    // The store may have been closed since the access.
+    if reader.state.withLock({ $0.isClosing || $0.isClosed }) { return withdraw() }
     upkeep.request(.touches)
   }
 

@@ -61,7 +61,8 @@ final class PendingTouches: Sendable {
   ) {
     let isRecent = lastWait.withLock { $0 != .min && monotonicNanoseconds() - $0 < interval }
     if isRecent { return }
-    for _ in 0..<Self.looks where areElsewhere(staging, fileSystem) && isWanted() {
+    for _ in 0..<Self.looks {
+      guard areElsewhere(staging, fileSystem), isWanted() else { break }
       pause(nanoseconds: Self.lookNanoseconds)
     }
     lastWait.withLock { $0 = monotonicNanoseconds() }

@@ -53,12 +53,46 @@ import Testing
     files.faults.setFull(true)
     #expect(store.lookUp("a").entry != nil)
     store.close()
+    try expectNothingAnnounced()
+    // Released only now.
+    withExtendedLifetime(store) {}
+  }
+
+  @Test func `a body that is opened while the store is closed is not announced`() throws {
+    let files = FaultyFiles()
+    let store = try sandbox.open(Options(fileSystem: files))
+    try store.put(TestBody.make(20_000, seed: 1), for: "a")
+    store.waitUntilIdle()
+    files.faults.set { call in
+      if call.kind == .open, call.name.hasSuffix(".body") { store.close() }
+      return nil
+    }
+    guard case .hit = store.read("a") else {
+      Issue.record("a is a miss")
+      return
+    }
+    files.faults.set(nil)
+    try expectNothingAnnounced()
+    // Released only now.
+    withExtendedLifetime(store) {}
+  }
+
+  @Test func `without announcements one look is enough`() throws {
+    let store = try sandbox.open()
+    let files = FaultyFiles()
+    let staging = try files.open(userPath: sandbox.inside("staging"), [.read, .directory])
+    files.faults.set(nil)
+    PendingTouches().waitForOthers(staging.raw, files, unlessWithin: 0) { true }
+    #expect(files.faults.calls.filter { $0.kind == .lock }.count == 1)
+    store.close()
+  }
+
+  /// Expects that no process has announced accesses.
+  private func expectNothingAnnounced() throws {
     let others = RealFileSystem()
     let staging = try others.open(
       userPath: sandbox.inside("staging"), [.read, .directory])
     #expect(!PendingTouches().areElsewhere(staging.raw, others))
-    // Released only now.
-    withExtendedLifetime(store) {}
   }
 
   @Test func `the upkeep appends access times when it can again`() throws {
