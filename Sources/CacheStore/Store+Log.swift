@@ -22,7 +22,7 @@ extension Store {
   ///
   /// - Returns: `nil` if it has to be stored in the tree: it is too long, or the log is full, or the
   ///   journal is damaged or has format 1.
-  func commitToLog(_ entry: NewEntry, _ hash: KeyHash) throws(StoreError) -> EntryInfo? {
+  func commitToLog(_ entry: NewEntry, _ hash: KeyHash) throws(StoreError) -> Stored? {
     guard let longestLogged, entry.length <= UInt64(longestLogged),
       catalog.state.withLock({ $0.hasLogRoom(entry.loggedBytes) })
     else { return nil }
@@ -30,9 +30,9 @@ extension Store {
     let write = LogWrite(
       record: try entry.record(hash, in: catalog.tree), body: body, hash: hash, entry: entry,
       change: { [self] before in moment(of: entry, before) })
-    guard let (record, placed) = try append(write) else { return nil }
+    guard let (record, placed, displaced) = try append(write) else { return nil }
     remember(record, entry, at: placed)
-    return EntryInfo(record: record, accessed: record.head.accessed)
+    return (EntryInfo(record: record, accessed: record.head.accessed), displaced)
   }
 
   /// Returns the bytes of a body. A staged one is read.
@@ -62,6 +62,9 @@ extension Store {
     let change: (Before) throws(StoreError) -> PutRecord.Moment?
   }
 
+  /// A record that was appended, and the variants of its key that it has displaced.
+  typealias Logged = (record: PutRecord, placed: AppendedPlace, displaced: [Slot])
+
   /// The result of an attempt to append.
   private enum LogOutcome {
     case done(AppendedPlace, PutRecord.Moment, Before)
@@ -73,8 +76,8 @@ extension Store {
 
   /// Appends an entry to the log, and removes the files of those that it replaces.
   ///
-  /// - Returns: the record and its place; `nil` if the log has no room for it.
-  func append(_ write: LogWrite) throws(StoreError) -> (PutRecord, AppendedPlace)? {
+  /// - Returns: `nil` if the log has no room for it.
+  func append(_ write: LogWrite) throws(StoreError) -> Logged? {
     var outcome = try append(write, in: nil)
     switch outcome {
     case .done(let placed, let moment, let before):
@@ -82,12 +85,11 @@ extension Store {
       if !isAtLeastAsLarge(write, as: before.logged) {
         catalog.tree.staging.deleteReplaced(write.hash)
       }
-      return (write.record.at(moment), placed)
+      return (write.record.at(moment), placed, before.surplus)
     case .refused: return nil
     case .needsShard: break
     }
-    return try catalog.withShard(of: write.hash) {
-      shard throws(StoreError) -> (PutRecord, AppendedPlace)? in
+    return try catalog.withShard(of: write.hash) { shard throws(StoreError) -> Logged? in
       outcome = try append(write, in: shard.entries)
       guard case .done(let placed, let moment, let before) = outcome else { return nil }
       // After a loss of power, either the record is there or the files.
@@ -99,10 +101,10 @@ extension Store {
       if kept.isEmpty, isAtLeastAsLarge(write, as: before.doomed),
         catalog.tree.staging.takeReplaced(write.hash, in: shard)
       {
-        return (write.record.at(moment), placed)
+        return (write.record.at(moment), placed, before.surplus)
       }
       for gone in before.doomed { catalog.tree.removeFiles(of: gone, kept, in: shard) }
-      return (write.record.at(moment), placed)
+      return (write.record.at(moment), placed, before.surplus)
     }
   }
 

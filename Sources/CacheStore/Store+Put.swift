@@ -53,8 +53,10 @@ extension Store {
       do throws(StoreError) {
         var stored = try commitToLog(entry, hash)
         if stored == nil { stored = try commitOnce(entry, hash) }
-        guard let info = stored else { continue }
+        guard let (info, displaced) = stored else { continue }
         counters.stores.add(1, ordering: .relaxed)
+        counters.evictions.add(UInt64(displaced.count), ordering: .relaxed)
+        for slot in displaced { events.send(.removed(.count), bytes: slot.length) }
         events.send(.stored, key: entry.key, bytes: entry.length)
         evictor.keepLimits()
         if isFull { upkeep.request(.evict) }
@@ -68,12 +70,15 @@ extension Store {
     throw .contended(path)
   }
 
+  /// An entry that was stored, and the variants of its key that it has displaced.
+  typealias Stored = (info: EntryInfo, displaced: [Slot])
+
   /// The number of times that an entry is written if others of its key are changed meanwhile.
   private static var maximumCommits: Int { 64 }
 
   /// - Returns: `nil` if another entry of the key was changed, or all entries were removed meanwhile.
   ///   The caller then tries again.
-  private func commitOnce(_ entry: NewEntry, _ hash: KeyHash) throws(StoreError) -> EntryInfo? {
+  private func commitOnce(_ entry: NewEntry, _ hash: KeyHash) throws(StoreError) -> Stored? {
     let session = try catalog.writer.ownSession()
     return try catalog.withShard(of: hash) { shard throws(StoreError) in
       let now = catalog.clock.now()
@@ -92,7 +97,7 @@ extension Store {
   /// - Returns: `nil` if another entry of the key was changed, or all entries were removed meanwhile.
   private func place(
     _ entry: NewEntry, _ before: Before, in shard: borrowing Shard, _ keyFiles: inout KeyFiles
-  ) throws(StoreError) -> EntryInfo? {
+  ) throws(StoreError) -> Stored? {
     let body = try keyFiles.placeBody(entry, before)
     let draft = try Draft(
       entry.stored(digest: body.digest, at: moment(of: entry, before)), keyFiles.hash,
@@ -114,7 +119,7 @@ extension Store {
     if !keyFiles.finish(before, head.digest) { requestMetadata() }
     catalog.tree.staging.deleteReplaced(keyFiles.hash)
     remember(record, entry, at: placed)
-    return EntryInfo(record: record, accessed: head.accessed)
+    return (EntryInfo(record: record, accessed: head.accessed), before.surplus)
   }
 
   /// Has the metadata file of an entry written again that could not get its name: by the upkeep, or if

@@ -64,6 +64,22 @@ import Testing
     #expect(!bytes.contains { $0.kind == .removed(.count) })
   }
 
+  @Test(arguments: [Settling.atOnce, .within(seconds: 3_600)])
+  func `a variant that one more displaces is reported as evicted`(settling: Settling) async throws {
+    let store = try sandbox.open(settling: settling)
+    let stream = store.events()
+    for variant in 0...UInt64(Store.maximumVariants) {
+      try store.put([1], for: "k", variant: variant)
+    }
+    #expect(store.statistics.evictions == 1)
+    store.close()
+    var removed: [StoreEvent] = []
+    for await event in stream where event.kind != .stored && event.kind != .maintained {
+      removed.append(event)
+    }
+    #expect(removed == [event(.removed(.count), nil, 1)])
+  }
+
   @Test(.timeLimit(.minutes(1)))
   func `background work is reported, because it changes the sizes`() async throws {
     let store = try sandbox.open(Options(), settling: .within(seconds: 1))
