@@ -10,8 +10,9 @@ extension Store {
   /// stored then, if others have changed the entry meanwhile, or for want of room.
   ///
   /// - Returns: false if there is no such entry.
-  /// - Throws: `metadataTooLarge`, `readOnly`, `noSpace`, `closed`, `inputOutput`, also if others change
-  ///   the entry a thousand times meanwhile. Then nothing has changed.
+  /// - Throws: `metadataTooLarge`, `entryTooLarge` if the entry becomes a spare one for which its body is
+  ///   too long, `readOnly`, `noSpace`, `closed`, `inputOutput`, also if others change the entry a
+  ///   thousand times meanwhile. Then nothing has changed.
   /// - Durability: that of the store, once it has returned.
   @discardableResult
   public func update(
@@ -41,8 +42,8 @@ extension Store {
     _ key: ByteString, _ variant: UInt64, _ change: (inout EntryMetadata, inout Bool) -> Void
   ) throws(StoreError) -> Bool {
     if isReadOnly { throw .readOnly(path) }
-    defer { evictor.keepLimits() }
     let hash = catalog.hash(key)
+    defer { evictor.keepLimits(after: (hash, variant)) }
     try recovery.askTree(hash, variant)
     do throws(StoreError) {
       return try amendAgain(key, variant, hash, change)
@@ -87,6 +88,9 @@ extension Store {
       // No lock is held: the closure may use the store, and take its time.
       callOut { change(&entry.metadata, &entry.isPinned) }
       try check(key, entry.metadata)
+      if entry.metadata.isSpare, !located.slot.isSpare {
+        try checkLength(entry.length, isSpare: true)
+      }
       if let body, try appendLogged(entry, body, located) { return true }
       let outcome = try catalog.withShard(of: hash) { shard throws(StoreError) in
         try place(entry, body, located, in: shard, staging: session)

@@ -131,4 +131,18 @@ import Testing
     store.waitUntilIdle()
     #expect(!store.contains("page10"))
   }
+
+  @Test func `a body that is longer than the share does not become spare`() throws {
+    let store = try open(Limits(bytes: 4_000, accounting: .logical))
+    try store.put(TestBody.make(1_001, seed: 1), for: "long")
+    try store.put(TestBody.make(1_000, seed: 2), for: "short")
+    #expect(throws: failure(.entryTooLarge, sandbox.root)) {
+      try store.update("long") { $0.tags = ["spare"] }
+    }
+    #expect(store.info(for: "long")?.tags == [])
+    #expect(try store.update("short") { $0.tags = ["spare"] })
+    // One that is spare already stays so.
+    try store.setLimits(Limits(bytes: 3_000, accounting: .logical))
+    #expect(try store.pin("short"))
+  }
 }
