@@ -5,7 +5,7 @@ internal import Synchronization
 /// A persistent store of bodies and metadata by key, in plain files.
 ///
 /// All methods may be called from any thread, and block for as long as the disk takes; `AsyncStore`
-/// has the same methods for async code. Several processes may have the same directory open.
+/// is for async code. Several processes may have the same directory open.
 /// Docs/Architecture.md describes a look-up and a put, Docs/Format.md the files on disk,
 /// Docs/Durability.md the effects of a crash.
 ///
@@ -221,7 +221,7 @@ public final class Store: Sendable {
   /// Sets the limits for all users of the store, and evicts entries until they hold.
   ///
   /// - Throws: `invalidLimits` if they contradict each other, or if more bytes are pinned than they
-  ///   allow; `readOnly`.
+  ///   allow; `readOnly`, `noSpace`, `inputOutput`, `closed`.
   public func setLimits(_ limits: Limits) throws(StoreError) {
     if isReadOnly { throw .readOnly(path) }
     try limits.check(path)

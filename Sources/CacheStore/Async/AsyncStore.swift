@@ -1,7 +1,8 @@
 public import CacheFormat
 internal import CacheSystem
 
-/// The async interface of a store: the same calls, run on threads of its own.
+/// The async interface of a store: its most common calls, and any others by ``perform(_:)``, run on
+/// threads of its own.
 ///
 /// The cancellation of a task does not interrupt a call that has begun.
 public final class AsyncStore: Sendable {
@@ -60,24 +61,21 @@ public final class AsyncStore: Sendable {
   ///
   /// - Returns: whether the lock is released.
   @discardableResult
-  public func relinquish() async -> Bool { await pool.call { [store] in store.relinquish() } }
+  public func relinquish() async -> Bool { await perform { $0.relinquish() } }
 
   /// Finds an entry; see `Store.lookUp`.
   public func lookUp(_ key: ByteString, variant: UInt64 = 0) async -> Lookup {
-    let store = store
-    return await pool.call { store.lookUp(key, variant: variant) }
+    await perform { $0.lookUp(key, variant: variant) }
   }
 
   /// Opens a body for reading; see `Store.read`.
   public func read(_ key: ByteString, variant: UInt64 = 0) async -> BodyLookup {
-    let store = store
-    return await pool.call { store.read(key, variant: variant) }
+    await perform { $0.read(key, variant: variant) }
   }
 
   /// Returns key, times and metadata of an entry; see `Store.info`.
   public func info(for key: ByteString, variant: UInt64 = 0) async -> EntryInfo? {
-    let store = store
-    return await pool.call { store.info(for: key, variant: variant) }
+    await perform { $0.info(for: key, variant: variant) }
   }
 
   /// Begins to write a body piece by piece; see `Store.makeWriter`.
@@ -103,8 +101,5 @@ public final class AsyncStore: Sendable {
   }
 
   /// Closes the store; see `Store.close`.
-  public func close() async {
-    let store = store
-    await pool.call { store.close() }
-  }
+  public func close() async { await perform { $0.close() } }
 }
