@@ -88,7 +88,8 @@ package final class Monitor<State>: @unchecked Sendable {
   /// Waits until `body` returns a value; returns `nil` if that takes longer than about
   /// `nanoseconds`.
   package func wait<R>(nanoseconds: Int64, until body: (inout State) -> R?) -> R? {
-    let end = monotonicNanoseconds() + nanoseconds
+    let (sum, isTooLarge) = monotonicNanoseconds().addingReportingOverflow(nanoseconds)
+    let end = isTooLarge ? .max : sum
     let outer = lock()
     defer { unlock(outer) }
     while true {

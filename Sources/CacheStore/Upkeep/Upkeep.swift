@@ -267,14 +267,9 @@ final class Upkeep: Sendable {
   ///
   /// - Parameter nanoseconds: the longest wait.
   func waitUntilIdle(nanoseconds: Int64 = .max) {
-    func isIdle(_ state: inout State) -> Void? {
+    state.wait(nanoseconds: nanoseconds) { state -> Void? in
       (Self.due(state).subtracting(.touches).isEmpty && !state.isBusy) || !state.isRunning
         || state.isOwnThread ? () : nil
-    }
-    if nanoseconds == .max {
-      state.wait(until: isIdle)
-    } else {
-      state.wait(nanoseconds: nanoseconds, until: isIdle)
     }
   }
 }
