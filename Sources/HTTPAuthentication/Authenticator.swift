@@ -129,24 +129,26 @@ package struct Authenticator: Sendable {
     }
     guard let first = challenges.first else { return .goOnWithout }
     let space = CredentialSession.Space(origin: NormalizedURL.Origin(url), realm: first.realm)
+    // After a log-out, what was found before it must not be used.
+    let logOuts = session.logOuts
     if !asksAnew, let kept = session.credential(in: space), kept != refused {
-      session.keep(kept, in: space, at: url, everywhere: false)
-      return .use(kept)
+      let isKept = session.keep(kept, in: space, at: url, everywhere: false, ifStill: logOuts)
+      return isKept ? .use(kept) : .goOnWithout
     }
     guard provider != nil || vault != nil else { return .goOnWithout }
-    return await questions.ask(for: space) {
+    return await questions.ask(PendingQuestions.Subject(space: space, logOuts: logOuts)) {
       // Another request has got it meanwhile.
       if !asksAnew, let kept = session.credential(in: space), kept != refused { return .use(kept) }
-      if asksVault, let remembered = await remembered(for: challenges, in: space, head) {
+      if asksVault, let remembered = await remembered(for: challenges, in: space, head, logOuts) {
         return .use(remembered)
       }
-      return await provided(for: challenges, in: space, head)
+      return await provided(for: challenges, in: space, head, logOuts)
     }
   }
 
   private func provided(
     for challenges: [AuthenticationChallenge], in space: CredentialSession.Space,
-    _ head: HTTPResponseHead
+    _ head: HTTPResponseHead, _ logOuts: UInt64
   ) async -> CredentialAnswer {
     guard let provider else { return .goOnWithout }
     for challenge in challenges {
@@ -158,9 +160,11 @@ package struct Authenticator: Sendable {
       } else {
         // Before others find it: they must not send by Basic what the server wants by Digest.
         session.learn(head, for: credential, to: challenge.url)
-        session.keep(
+        let isKept = session.keep(
           credential, in: space, at: challenge.url, everywhere: challenge.isForWholeOrigin,
-          saving: vault != nil && credential.persistence == .permanent ? challenge.space : nil)
+          saving: vault != nil && credential.persistence == .permanent ? challenge.space : nil,
+          ifStill: logOuts)
+        guard isKept else { return .goOnWithout }
       }
       return answer
     }
@@ -173,10 +177,9 @@ extension Authenticator {
   /// Returns the credential of the vault for the first scheme that it has one for.
   private func remembered(
     for challenges: [AuthenticationChallenge], in space: CredentialSession.Space,
-    _ head: HTTPResponseHead
+    _ head: HTTPResponseHead, _ logOuts: UInt64
   ) async -> Credential? {
     guard let vault else { return nil }
-    let logOuts = session.logOuts
     do throws(CredentialVaultError) {
       for challenge in challenges {
         guard var found = try await vault.credential(for: challenge.space),
@@ -184,7 +187,6 @@ extension Authenticator {
         else { continue }
         found.persistence = .permanent
         session.learn(head, for: found, to: challenge.url)
-        // After a log-out, what was read before it must not be used.
         let isKept = session.keep(
           found, in: space, at: challenge.url, everywhere: challenge.isForWholeOrigin,
           ifStill: logOuts)

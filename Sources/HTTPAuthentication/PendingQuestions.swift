@@ -4,8 +4,14 @@ import Synchronization
 /// The questions for credentials that wait for an answer: all requests that need the same
 /// credential share one question.
 final class PendingQuestions: Sendable {
+  /// What is asked for. After a log-out, requests do not wait for a question from before it.
+  struct Subject: Hashable {
+    let space: CredentialSession.Space
+    let logOuts: UInt64
+  }
+
   /// The answers to come; `nil` stands for one that does not count for the other requests.
-  private let asking = Mutex<[CredentialSession.Space: Promise<CredentialAnswer?>]>([:])
+  private let asking = Mutex<[Subject: Promise<CredentialAnswer?>]>([:])
 
   /// The number of requests that wait for the answer to another one's question, for tests.
   var waiterCount: Int {
@@ -13,17 +19,17 @@ final class PendingQuestions: Sendable {
     return promises.reduce(0) { $0 + $1.waiterCount }
   }
 
-  /// Asks for a protection space, or waits for the answer to a question for it that is pending.
+  /// Asks for a credential, or waits for the answer to the same question that is pending.
   ///
   /// - Returns: `goOnWithout` if the task is cancelled while it waits.
   func ask(
-    for space: CredentialSession.Space, _ ask: @escaping @Sendable () async -> CredentialAnswer
+    _ subject: Subject, _ ask: @escaping @Sendable () async -> CredentialAnswer
   ) async -> CredentialAnswer {
     while !Task.isCancelled {
       let (promise, isMine) = asking.withLock { asking -> (Promise<CredentialAnswer?>, Bool) in
-        if let promise = asking[space] { return (promise, false) }
+        if let promise = asking[subject] { return (promise, false) }
         let promise = Promise<CredentialAnswer?>()
-        asking[space] = promise
+        asking[subject] = promise
         return (promise, true)
       }
       guard !isMine else {
@@ -31,7 +37,7 @@ final class PendingQuestions: Sendable {
         let own = Promise<CredentialAnswer>()
         let task = Task {
           let answer = await ask()
-          asking.withLock { $0[space] = nil }
+          asking.withLock { $0[subject] = nil }
           promise.settle(Self.counts(answer) ? answer : nil)
           own.settle(answer)
         }

@@ -274,15 +274,32 @@ extension AuthenticatorTests {
     #expect(try await server.get() == 401)
   }
 
-  @Test func `what is read from the vault while the user logs out is not used`() async throws {
-    let vault = MemoryVault([try Server.space(): right])
-    let server = try Server(ScriptedProvider(.goOnWithout), vault)
-    vault.wait { [authenticator = server.authenticator] call in
-      guard case .find = call else { return }
-      try? await authenticator.forgetCredentials()
+  @Test(arguments: [true, false])
+  func `what is found while the user logs out is not used`(isInVault: Bool) async throws {
+    let provider = ScriptedProvider(isInVault ? .goOnWithout : .use(right), .goOnWithout)
+    let vault = MemoryVault(isInVault ? [try Server.space(): right] : [:])
+    let server = try Server(provider, vault)
+    let logOut = { @Sendable [authenticator = server.authenticator] () async in
+      _ = try? await authenticator.forgetCredentials()
     }
-    #expect(try await server.get() == 401)
+    vault.wait { if isInVault, case .find = $0 { await logOut() } }
+    provider.wait { if !isInVault { await logOut() } }
+    for _ in 0..<2 { #expect(try await server.get() == 401) }
     #expect(!server.scripted.requests.contains { $0.fields.contains("Authorization") })
+    #expect(vault.content.isEmpty)
+  }
+
+  @Test func `after a log-out a question from before it is not waited for`() async throws {
+    let provider = ScriptedProvider(.use(right))
+    let server = try Server(provider, nil)
+    let gate = Gate()
+    provider.wait { if provider.challenges.count == 1 { _ = await gate.pass() } }
+    let early = Task { try await server.get() }
+    await eventually { provider.challenges.count == 1 }
+    try await server.authenticator.forgetCredentials()
+    #expect(try await server.get() == 200)
+    gate.open()
+    #expect(try await early.value == 401)
   }
 
   @Test func `what is saved while the user logs out is removed again`() async throws {
