@@ -1,4 +1,3 @@
-import CacheFormat
 package import HTTPSemantics
 package import HTTPTransports
 
@@ -109,10 +108,9 @@ package struct AuthenticatingTransport: HTTPTransport {
     case .basic: return credential.basic
     case .digest(let terms, let count):
       guard case .password(let user, let password) = credential.secret else { return nil }
-      let random = [UInt64.random(in: 0 ... .max), .random(in: 0 ... .max)]
       return terms.authorization(
         user: user, password: password, method: request.method.rawValue, uri: request.url.target,
-        count: count, clientNonce: random.map { Hexadecimal.string($0) }.joined())
+        count: count)
     case nil:
       // A token is sent by Bearer only.
       return credential.bearer ?? (credential.sendsBasicUnasked ? credential.basic : nil)

@@ -26,11 +26,16 @@ struct DigestTerms: Sendable, Hashable {
   let hashesUser: Bool
   /// Whether the nonce has expired; the password may be right.
   let isStale: Bool
+  /// The same for all requests with the nonce: it is part of the key of a session (RFC 7616, section
+  /// 3.4.2).
+  let clientNonce: String
 
   /// Reads a challenge. Returns `nil` for another scheme, an unsupported hash function, a server
   /// that accepts only `auth-int`, or texts that are not UTF-8: the answer would contain other bytes
   /// than the challenge, and a right password would be refused.
-  init?(_ challenge: Challenge) {
+  ///
+  /// - Parameter clientNonce: A text that an attacker cannot choose.
+  init?(_ challenge: Challenge, clientNonce: String = Self.randomNonce) {
     guard challenge.isScheme("Digest"), let nonce = challenge["nonce"],
       let realm = challenge["realm"],
       ![realm, nonce, challenge["opaque"] ?? ""].contains(where: { $0.contains("\u{FFFD}") })
@@ -52,6 +57,12 @@ struct DigestTerms: Sendable, Hashable {
     algorithm = challenge["algorithm"]
     hashesUser = challenge["userhash"]?.lowercased() == "true"
     isStale = challenge["stale"]?.lowercased() == "true"
+    self.clientNonce = clientNonce
+  }
+
+  private static var randomNonce: String {
+    let random = [UInt64.random(in: 0 ... .max), .random(in: 0 ... .max)]
+    return random.map { Hexadecimal.string($0) }.joined()
   }
 
   /// Computes the value of `response` (RFC 7616, section 3.4.1).
@@ -59,10 +70,8 @@ struct DigestTerms: Sendable, Hashable {
   /// - Parameters:
   ///   - uri: The request's target as it is sent.
   ///   - count: The number of uses of the nonce, including this one.
-  ///   - clientNonce: A text that an attacker cannot choose.
   func response(
-    user: String, password: String, method: String, uri: String, count: UInt32,
-    clientNonce: String
+    user: String, password: String, method: String, uri: String, count: UInt32
   ) -> String {
     var key = function("\(user):\(realm):\(password)")
     if isSession { key = function("\(key):\(nonce):\(clientNonce)") }
@@ -74,12 +83,10 @@ struct DigestTerms: Sendable, Hashable {
 
   /// Returns the value of `Authorization` (RFC 7616, section 3.4).
   func authorization(
-    user: String, password: String, method: String, uri: String, count: UInt32,
-    clientNonce: String
+    user: String, password: String, method: String, uri: String, count: UInt32
   ) -> String {
     let response = response(
-      user: user, password: password, method: method, uri: uri, count: count,
-      clientNonce: clientNonce)
+      user: user, password: password, method: method, uri: uri, count: count)
     var parts = [userPart(user), "realm=\(QuotedString.quote(realm))", "uri=\"\(uri)\""]
     if let algorithm { parts.append("algorithm=\(algorithm)") }
     parts.append("nonce=\(QuotedString.quote(nonce))")

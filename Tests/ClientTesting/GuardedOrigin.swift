@@ -17,6 +17,8 @@ package final class GuardedOrigin: Sendable {
     var uses: UInt32 = 0
     /// The nonces that are good for one request each.
     var unused: Set<String> = []
+    /// The client's nonce of the first request with each nonce, which is part of the key of a session.
+    var clientNonces: [String: String] = [:]
     var admitted: [String] = []
   }
 
@@ -74,12 +76,15 @@ package final class GuardedOrigin: Sendable {
         state.unused.insert(nonce)
         return refusal(demand + nonce)
       }
+      let clientNonce = got["cnonce"] ?? ""
+      let first = state.clientNonces[theirs, default: clientNonce]
       let expected = Self.response(
-        to: request, function, isSession, nonce: theirs, count: count,
-        clientNonce: got["cnonce"] ?? "")
+        to: request, function, sessionNonce: isSession ? first : nil, nonce: theirs, count: count,
+        clientNonce: clientNonce)
       guard got["response"] == expected, got["opaque"] == "o", got["realm"] == "r \"q\"" else {
         return refusal(demand + nonce)
       }
+      state.clientNonces[theirs] = first
       if hasOneTimeNonces {
         if state.unused.remove(theirs) != nil { return welcome(request) }
         state.unused.insert(nonce)
@@ -98,14 +103,14 @@ package final class GuardedOrigin: Sendable {
 
   /// Computes the value of `response` (RFC 7616, section 3.4.1).
   private static func response(
-    to request: HTTPRequest, _ function: DigestAlgorithm, _ isSession: Bool, nonce: String,
+    to request: HTTPRequest, _ function: DigestAlgorithm, sessionNonce: String?, nonce: String,
     count: String, clientNonce: String
   ) -> String {
     func hash(_ parts: String...) -> String {
       MessageDigest.of(Array(parts.joined(separator: ":").utf8), function).hexadecimal
     }
     var key = hash(user, "r \"q\"", password)
-    if isSession { key = hash(key, nonce, clientNonce) }
+    if let sessionNonce { key = hash(key, nonce, sessionNonce) }
     let subject = hash(request.method.rawValue, request.url.target)
     return hash(key, nonce, count, clientNonce, "auth", subject)
   }

@@ -59,6 +59,13 @@ struct AuthenticatingTransportTests {
     #expect(answers.challenges.count == 1)
   }
 
+  @Test func `the key of a session is made once for a nonce`() async throws {
+    let sandbox = Sandbox(
+      GuardedOrigin(.digest(.sha256, isSession: true)), ScriptedProvider(.use(Self.right)))
+    for path in ["/a", "/b"] { #expect(try await sandbox.fetch(request(path)) == 200) }
+    #expect(sandbox.transport.requests.count == 3)
+  }
+
   @Test func `a password is not given up for nonces that are good for one request each`()
     async throws
   {

@@ -4,16 +4,17 @@ import Testing
 @testable import HTTPAuthentication
 
 struct DigestTermsTests {
-  private func terms(_ line: String) throws -> DigestTerms {
+  private func terms(_ line: String, cnonce: String = "c") throws -> DigestTerms {
     try #require(
-      Challenge.all(in: [HTTPField("WWW-Authenticate", line)]).first.flatMap { DigestTerms($0) })
+      Challenge.all(in: [HTTPField("WWW-Authenticate", line)]).first
+        .flatMap { DigestTerms($0, clientNonce: cnonce) })
   }
 
   private func response(
     _ line: String, user: String, password: String, uri: String, cnonce: String
   ) throws -> String {
-    try terms(line).response(
-      user: user, password: password, method: "GET", uri: uri, count: 1, clientNonce: cnonce)
+    try terms(line, cnonce: cnonce).response(
+      user: user, password: password, method: "GET", uri: uri, count: 1)
   }
 
   // RFC 7616, section 3.9.1.
@@ -35,9 +36,8 @@ struct DigestTermsTests {
       try response(
         line, user: "Mufasa", password: "Circle of Life", uri: "/dir/index.html", cnonce: cnonce)
         == expected)
-    let field = try terms(line).authorization(
-      user: "Mufasa", password: "Circle of Life", method: "GET", uri: "/dir/index.html", count: 1,
-      clientNonce: cnonce)
+    let field = try terms(line, cnonce: cnonce).authorization(
+      user: "Mufasa", password: "Circle of Life", method: "GET", uri: "/dir/index.html", count: 1)
     #expect(
       field == "Digest username=\"Mufasa\", realm=\"http-auth@example.org\", "
         + "uri=\"/dir/index.html\", algorithm=\(algorithm), "
@@ -60,8 +60,7 @@ struct DigestTermsTests {
     // To Swift, a quote with a combining mark after it is another character than a quote.
     let realm = "a\\\"\u{301}, response=\\\"forged\\\""
     let field = try terms("Digest realm=\"\(realm)\", nonce=\"n\"").authorization(
-      user: "Mufasa", password: "Circle of Life", method: "GET", uri: "/", count: 1,
-      clientNonce: "c")
+      user: "Mufasa", password: "Circle of Life", method: "GET", uri: "/", count: 1)
     #expect(Array(field.utf8).firstRange(of: Array("realm=\"\(realm)\", ".utf8)) != nil)
   }
 
@@ -92,7 +91,7 @@ struct DigestTermsTests {
   func names() throws {
     func part(_ line: String, _ user: String) throws -> String {
       let field = try terms(line).authorization(
-        user: user, password: "p", method: "GET", uri: "/", count: 255, clientNonce: "c")
+        user: user, password: "p", method: "GET", uri: "/", count: 255)
       #expect(field.contains("nc=000000ff"))
       return String(field.dropFirst("Digest ".count).prefix { $0 != "," })
     }
