@@ -22,7 +22,7 @@ struct CodingCheck: ~Copyable, Sendable {
   init?(_ plan: StoringPlan) {
     guard plan.prefix == nil, plan.response.contentRange == nil,
       let codings = plan.response.fields.contentCodings,
-      let decoder = ContentDecoder(codings: codings), !decoder.isIdentity
+      let decoder = ContentDecoder(codings: codings)
     else { return nil }
     self.decoder = consume decoder
   }

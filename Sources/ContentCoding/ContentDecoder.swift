@@ -32,8 +32,6 @@ package struct ContentDecoder: ~Copyable, Sendable {
 
   /// The stages in the order in which the bytes pass them: the coding applied last is the first.
   private var stages: [InflateStage]
-  /// The bytes that were appended, if there is no coding.
-  private var plain: [UInt8] = []
   /// The bytes that have passed between stages since the last output.
   private var silentBytes = 0
   /// The bytes that have passed between stages, which may be far more than those before and after all of
@@ -45,30 +43,22 @@ package struct ContentDecoder: ~Copyable, Sendable {
   /// the first.
   ///
   /// These codings are supported: `gzip` and `x-gzip` (RFC 1952, with several members), `deflate`
-  /// (RFC 1950, and RFC 1951 without the zlib frame, which servers send under that name),
-  /// `identity` and the empty name. Case and surrounding white space are ignored.
+  /// (RFC 1950, and RFC 1951 without the zlib frame, which servers send under that name).
+  /// `identity` and the empty name stand for none. Case is ignored.
   ///
-  /// - Returns: `nil` if a coding is unknown, or there are more than ``maximumCodings``.
+  /// - Returns: `nil` if a coding is unknown, or there are none or more than ``maximumCodings``.
   package init?(codings names: [String]) {
     var stages: [InflateStage] = []
-    for name in names.reversed() {
-      guard let coding = Coding(name) else { return nil }
-      guard coding != .identity else { continue }
-      guard stages.count < Self.maximumCodings else { return nil }
+    for name in names.reversed() where !["", "identity"].contains(name.lowercased()) {
+      guard let coding = Coding(name), stages.count < Self.maximumCodings else { return nil }
       stages.append(InflateStage(coding))
     }
+    guard !stages.isEmpty else { return nil }
     self.stages = stages
   }
 
-  /// Whether the bytes are returned unchanged.
-  package var isIdentity: Bool { stages.isEmpty }
-
   package mutating func append(_ coded: [UInt8]) {
     guard failure == nil else { return }
-    guard !stages.isEmpty else {
-      plain = plain.isEmpty ? coded : plain + coded
-      return
-    }
     stages[0].append(coded)
   }
 
@@ -77,7 +67,6 @@ package struct ContentDecoder: ~Copyable, Sendable {
   /// - Throws: ``ContentCodingError/damaged(coding:)`` or ``ContentCodingError/outOfMemory``.
   package mutating func next() throws(ContentCodingError) -> [UInt8]? {
     if let failure { throw failure }
-    guard !stages.isEmpty else { return takePlain() }
     do throws(ContentCodingError) {
       let piece = try pull(stages.count - 1)
       if piece != nil { silentBytes = 0 }
@@ -112,17 +101,6 @@ package struct ContentDecoder: ~Copyable, Sendable {
       }
       stages[index].append(input)
     }
-  }
-
-  private mutating func takePlain() -> [UInt8]? {
-    guard !plain.isEmpty else { return nil }
-    guard plain.count > Self.maximumPieceBytes else {
-      defer { plain = [] }
-      return plain
-    }
-    let piece = Array(plain[..<Self.maximumPieceBytes])
-    plain.removeFirst(Self.maximumPieceBytes)
-    return piece
   }
 
   private mutating func fail(_ error: ContentCodingError) -> ContentCodingError {

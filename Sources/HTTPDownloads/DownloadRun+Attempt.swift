@@ -222,7 +222,7 @@ extension DownloadRun {
       !type.hasPrefix("application/x-compressed"),
       let codings = head.fields.contentCodings,
       !(isCompressed(named: url.target.prefix { $0 != "?" }) || isCompressed(named: asked.file)),
-      let decoder = ContentDecoder(codings: codings), !decoder.isIdentity
+      let decoder = ContentDecoder(codings: codings)
     else { return nil }
     head.fields.markDecoded()
     return decoder

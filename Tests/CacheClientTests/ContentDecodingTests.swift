@@ -88,6 +88,18 @@ struct ContentDecodingTests {
     }
   }
 
+  @Test func `what has no coding keeps the fields that describe its bytes`() async throws {
+    for name in ["identity", ""] {
+      let sandbox = try ClientSandbox(Answer.coded(name, Self.text))
+      for _ in 0..<2 {
+        let result = try await sandbox.client.data(for: request())
+        #expect(result.bytes == Self.text)
+        #expect(result.response.head.fields.first(named: "ETag")?.text == "\"1\"")
+        #expect(result.response.head.fields.contentLength == UInt64(Self.text.count))
+      }
+    }
+  }
+
   @Test func `damaged and cut coded bodies are errors, also from the store`() async throws {
     var flipped = Self.gzip
     flipped[Self.gzip.count - 6] ^= 1

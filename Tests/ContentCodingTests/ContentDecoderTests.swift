@@ -19,7 +19,7 @@ struct ContentDecoderTests {
 
   @Test(
     "each coding is taken off under each of its names",
-    arguments: ["gzip", "x-gzip", "GZIP", " X-Gzip\t"])
+    arguments: ["gzip", "x-gzip", "GZIP", "X-Gzip"])
   func names(name: String) {
     #expect(decoded([Self.golden], [name]) == .success(Self.text))
   }
@@ -38,16 +38,9 @@ struct ContentDecoderTests {
   }
 
   @Test(
-    "identity and no coding hand over what came", arguments: [[], ["identity"], ["", "Identity"]])
+    "identity and no coding make no decoder", arguments: [[], ["identity"], ["", "Identity"]])
   func identity(codings: [String]) {
-    let bytes = [UInt8](repeating: 7, count: 200_000)
-    #expect(decoded([bytes, [], [1]], codings) == .success(bytes + [1]))
-    #expect(isIdentity(codings))
-  }
-
-  private func isIdentity(_ codings: [String]) -> Bool {
-    guard let decoder = ContentDecoder(codings: codings) else { return false }
-    return decoder.isIdentity
+    #expect(decoded([], codings) == nil)
   }
 
   @Test("several codings are taken off from the last to the first")
