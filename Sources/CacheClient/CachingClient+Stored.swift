@@ -13,7 +13,7 @@ extension CachingClient {
   /// Returns when the server sent or last confirmed a stored response; `nil` if it was just now.
   package func lastConfirmed(_ response: ClientResponse) -> Timestamp? {
     guard response.cacheStatus.forwardStatus != 304 else { return nil }
-    return response.entry.map { cache.responseTime(of: $0) }
+    return response.entry.map { EntryFields.responseTime(of: $0) }
   }
 
   /// Stores a response of the caller as if it had come from the network just now.

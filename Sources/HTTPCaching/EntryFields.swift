@@ -1,10 +1,10 @@
-import CacheFormat
+package import CacheFormat
 import CacheStore
 import HTTPSemantics
 
 /// Converts between a response and the metadata of an entry (Docs/Format.md, section "What the HTTP
 /// client keeps there").
-enum EntryFields {
+package enum EntryFields {
   /// The names of the user info in the entry of a response.
   private static let urlName = ByteString("http-url")
   private static let requestTimeName = ByteString("http-request-time")
@@ -123,9 +123,9 @@ enum EntryFields {
     return Selection(fields: fields)
   }
 
-  /// Returns the time at which the head of a stored response was received, as exactly as it is
-  /// recorded.
-  static func responseTime(of info: EntryInfo) -> Timestamp {
+  /// Returns the time at which the head of a stored response was received; if it is not recorded,
+  /// the time at which the response was stored.
+  package static func responseTime(of info: EntryInfo) -> Timestamp {
     responseTime(of: info.metadata) ?? info.created
   }
 

@@ -58,10 +58,4 @@ extension ResponseCache {
     if fields.contains("Content-Encoding") { return selection }
     return Selection(fields: selection.fields.filter { $0.name != "accept-encoding" })
   }
-
-  /// Returns the time at which the head of a stored response was received; if it is not recorded,
-  /// the time at which the response was stored.
-  package func responseTime(of info: EntryInfo) -> Timestamp {
-    EntryFields.responseTime(of: info)
-  }
 }

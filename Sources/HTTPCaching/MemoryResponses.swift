@@ -120,9 +120,9 @@ extension ResponseCache {
   /// A response that was received later stays. A time after `now` proves nothing: the clock was set
   /// back.
   package func removeFromMemory(replacedBy info: EntryInfo, now: Timestamp) {
-    let received = responseTime(of: info)
+    let received = EntryFields.responseTime(of: info)
     memory.remove(info.key) { kept in
-      let time = responseTime(of: kept)
+      let time = EntryFields.responseTime(of: kept)
       return kept.variant == info.variant && (time <= received || time > now)
     }
   }

@@ -37,7 +37,7 @@ struct KeptResponseTests {
     let served = try #require(try sandbox.served(sent(), at: 100))
     #expect(served.body == content(10))
     let info = try #require(sandbox.store.entries().first { _ in true })
-    #expect(sandbox.cache.responseTime(of: info) == moment(5))
+    #expect(EntryFields.responseTime(of: info) == moment(5))
     #expect(info.expires == moment(1005))
   }
 

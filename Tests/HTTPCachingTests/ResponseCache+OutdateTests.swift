@@ -83,7 +83,7 @@ struct ResponseCacheOutdateTests {
     }
     #expect(isReused() == [false, false])
     let outdated = try #require(sandbox.store.variants(of: key).first)
-    #expect(sandbox.cache.responseTime(of: outdated) == moment(0) && outdated.expires == nil)
+    #expect(EntryFields.responseTime(of: outdated) == moment(0) && outdated.expires == nil)
     #expect(sandbox.cache.sharedForm(of: outdated) == nil)
     let validating = try #require(sandbox.forward(request(), policy: .protocolRules, at: 6))
     #expect(validating.request.hasCondition && !validating.mayAskOthers)

@@ -238,7 +238,7 @@ public final class Migration {
     // What the destination has got itself is newer than a response of an unknown time. Of two of
     // these, the first one stays, also when they are moved again.
     guard !adoption.isOfFuture || isMoved && !Adoption.hasMadeUpTime(known),
-      cache.responseTime(of: known) < adoption.kept.times.response
+      EntryFields.responseTime(of: known) < adoption.kept.times.response
     else {
       throw .skip(isMoved ? .duplicateURLSuperseded : .newerInDestination, "")
     }
