@@ -56,13 +56,8 @@ extension CachingClient {
       } catch {
         throw DownloadError(.file(error), url: record.url, path: file.path)
       }
-      guard let bytes, permit.beginStoring() else { return false }
-      defer { permit.endStoring() }
-      guard case .success(let info) = try keep(bytes, storing) else { return false }
-      if permit.isValid { return true }
-      // It was invalidated while it was stored.
-      try store.remove(info.key, variant: info.variant)
-      return false
+      guard let bytes, case .success = try keep(bytes, storing, permit) else { return false }
+      return true
     }
   }
 }

@@ -34,9 +34,10 @@ extension CachingClient {
     _ body: [UInt8], _ head: HTTPResponseHead, for request: HTTPRequest, userInfo: [Field] = [],
     options: FetchOptions = FetchOptions(), inMemoryOnly: Bool = false
   ) throws(StoreError) -> Result<EntryInfo, NotStored> {
+    let permit = permitToStore(request)
     switch judge(head, bodyLength: body.count, for: request, options: options, received: now) {
     case .success(let storing):
-      return try keep(body, storing, userInfo: userInfo, inMemoryOnly: inMemoryOnly)
+      return try keep(body, storing, permit, userInfo: userInfo, inMemoryOnly: inMemoryOnly)
     case .failure(let reason): return .failure(reason)
     }
   }
@@ -77,25 +78,28 @@ extension CachingClient {
 
   /// Stores a response that ``judge(_:bodyLength:for:options:received:)`` has permitted.
   func keep(
-    _ body: [UInt8], _ storing: Storing, userInfo: [Field] = [], inMemoryOnly: Bool = false
+    _ body: [UInt8], _ storing: Storing, _ permit: StoringPermit, userInfo: [Field] = [],
+    inMemoryOnly: Bool = false
   ) throws(StoreError) -> Result<EntryInfo, NotStored> {
+    let now = now
     switch storing {
     case .yes(let plan):
-      let now = now
-      if plan.isSuperseded(in: store, now: now) { return .failure(.superseded) }
       var metadata = plan.metadata
       metadata.userInfo += userInfo
       if inMemoryOnly {
+        if plan.isSuperseded(in: store, now: now) { return .failure(.superseded) }
         let info = try cache.keepInMemory(body, plan, metadata: metadata, now: now)
         try store.remove(plan.key, variant: plan.variant)
         return .success(info)
       }
-      let info = try store.put(body, for: plan.key, variant: plan.variant, metadata: metadata)
-      cache.removeFromMemory(replacedBy: info, now: now)
-      return .success(info)
+      return try permit.store(plan, cache, now: now) { () throws(StoreError) in
+        try store.put(body, for: plan.key, variant: plan.variant, metadata: metadata)
+      }
     case .inHistory(let plan, let reason):
       if !inMemoryOnly {
-        try store.put(body, for: plan.key, variant: plan.variant, metadata: plan.metadata)
+        _ = try permit.store(plan, cache, now: now) { () throws(StoreError) in
+          try plan.store(body, in: store)
+        }
       }
       return .failure(.forbidden(reason))
     case .no(let reason): return .failure(.forbidden(reason))

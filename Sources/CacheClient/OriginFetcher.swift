@@ -95,33 +95,25 @@ struct OriginFetcher: Sendable {
     if forwarding.original.method == .head, forwarding.hasStored {
       offers?.tier.invalidate(forwarding.key)
     }
-    let plan: StoringPlan
+    let (plan, reason): (StoringPlan, NotStoredReason?)
     switch storing {
     case .no(let reason): return .direct(head, body, .forbidden(reason))
-    case .yes(let made): plan = made
-    case .inHistory(let plan, let reason):
-      let body = SharedBody(
-        body, plan: plan, permit: permit, store: store, clock: clock,
-        length: head.fields.contentLength, url: forwarding.request.url.string)
-      return .remembered(head, body, .forbidden(reason))
+    case .yes(let made): (plan, reason) = (made, nil)
+    case .inHistory(let made, let why): (plan, reason) = (made, why)
     }
     // All readers of a shared body that is not stored would have the pace of the slowest.
-    if let error = await refusal(of: head.fields.contentLength) {
+    if reason == nil, let error = await refusal(of: head.fields.contentLength) {
       return .direct(head, body, .failed(error))
     }
-    let url = forwarding.request.url.string
     // The answer to a POST is newer than the responses that the POST has invalidated.
     let permit = isUnsafe ? permits.make(plan.key, revokesOthers: true) : permit
-    let stored: @Sendable (EntryInfo) -> Void = { [offers, cache, clock] info in
-      cache.removeFromMemory(replacedBy: info, now: Timestamp(nanoseconds: clock.now()))
-      offers?.offer(info, seen: seen)
-    }
-    return .shared(
-      head,
-      SharedBody(
-        body, plan: plan, permit: permit, store: store, clock: clock,
-        length: head.fields.contentLength, url: url, isDigested: offers?.mayOffer(plan) ?? false,
-        onStored: stored))
+    let shared = SharedBody(
+      body, plan: plan, permit: permit, cache: cache, store: store, clock: clock,
+      length: head.fields.contentLength, url: forwarding.request.url.string,
+      isDigested: reason == nil && offers?.mayOffer(plan) == true
+    ) { [offers] in offers?.offer($0, seen: seen) }
+    if let reason { return .remembered(head, shared, .forbidden(reason)) }
+    return .shared(head, shared)
   }
 
   /// Prevents running responses from being stored after an unsafe request has changed their

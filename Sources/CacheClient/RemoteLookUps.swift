@@ -128,21 +128,15 @@ final class RemoteLookUps: Sendable {
       writer?.discard()
       throw error
     }
-    guard permit.beginStoring() else {
-      writer?.discard()
-      throw .notStored
-    }
-    defer { permit.endStoring() }
-    if plan.isSuperseded(in: store.store, now: Timestamp(nanoseconds: clock.now())) {
-      writer?.discard()
-      return maker.decide()
-    }
-    try perform { () throws(StoreError) in
-      let info =
+    let stored = try perform { () throws(StoreError) in
+      try permit.store(plan, cache, now: Timestamp(nanoseconds: clock.now())) {
+        () throws(StoreError) in
         if let writer { try writer.commit() } else { try plan.store(bytes, in: store.store) }
-      cache.removeFromMemory(replacedBy: info, now: Timestamp(nanoseconds: clock.now()))
-      // It was invalidated while it was stored.
-      if !permit.isValid { try store.store.remove(plan.key, variant: plan.variant) }
+      }
+    }
+    if case .failure(let reason) = stored {
+      writer?.discard()
+      guard reason == .superseded else { throw .notStored }
     }
     return maker.decide()
   }
@@ -160,9 +154,9 @@ final class RemoteLookUps: Sendable {
     }
   }
 
-  private func perform(_ work: () throws(StoreError) -> Void) throws(RemoteReason) {
+  private func perform<R>(_ work: () throws(StoreError) -> R) throws(RemoteReason) -> R {
     do throws(StoreError) {
-      try work()
+      return try work()
     } catch {
       throw .notStored
     }

@@ -68,6 +68,7 @@ final class SharedBody: Sendable {
   /// The length that the head states; `nil` if it is unknown.
   let length: UInt64?
   let plan: StoringPlan
+  private let cache: ResponseCache
   let store: AsyncStore
   let url: String
   let body: any PieceSource
@@ -75,16 +76,16 @@ final class SharedBody: Sendable {
   private let permit: StoringPermit
   private let clock: any WallClock
   /// Called once with the stored entry.
-  private let onStored: (@Sendable (EntryInfo) -> Void)?
+  private let onStored: @Sendable (EntryInfo) -> Void
   /// Computes the SHA-256 of a body that machines may share.
   private let digest: Mutex<MessageDigest?>
   /// Finds damage in coded content.
   let coding: Mutex<CodingCheck?>
 
   init(
-    _ body: any TransportBody, plan: StoringPlan, permit: StoringPermit, store: AsyncStore,
-    clock: any WallClock, length: UInt64?, url: String, isDigested: Bool = false,
-    onStored: (@Sendable (EntryInfo) -> Void)? = nil
+    _ body: any TransportBody, plan: StoringPlan, permit: StoringPermit, cache: ResponseCache,
+    store: AsyncStore, clock: any WallClock, length: UInt64?, url: String, isDigested: Bool,
+    onStored: @escaping @Sendable (EntryInfo) -> Void
   ) {
     digest = Mutex(isDigested ? MessageDigest(.sha256) : nil)
     coding = Mutex(CodingCheck(plan))
@@ -94,6 +95,7 @@ final class SharedBody: Sendable {
     self.permit = permit
     self.clock = clock
     self.plan = plan
+    self.cache = cache
     self.store = store
     self.length = length
     self.url = url
@@ -295,32 +297,31 @@ extension SharedBody {
   private func commit(pending: Int = 0) async {
     check(nil)
     guard let kept = keptWhole(pending: pending) else { return }
-    defer { permit.endStoring() }
     let plan = plan.with(sha256: digest.withLock { $0.take()?.finish() })
     do throws(StoreError) {
-      let storing = try await store.perform { [plan, permit, clock] store throws(StoreError) in
-        if plan.isSuperseded(in: store, now: Timestamp(nanoseconds: clock.now())) {
-          if case .file(let writer) = kept { writer.discard() }
-          return StoringState.notStored(.superseded)
-        }
-        let info =
+      let stored = try await store.perform { [self, plan] store throws(StoreError) in
+        try permit.store(plan, cache, now: Timestamp(nanoseconds: clock.now())) {
+          () throws(StoreError) in
           switch kept {
           case .memory(let bytes): try plan.store(bytes, in: store)
           case .file(let writer): try writer.commit(metadata: plan.metadata)
           }
-        if permit.isValid { return StoringState.stored(info) }
-        // It was invalidated while it was stored.
-        try store.remove(plan.key, variant: plan.variant)
-        return .notStored(.invalidated)
+        }
       }
-      state.withLock { $0.storing = storing }
-      if let onStored, case .stored(let info) = storing { callOut { onStored(info) } }
+      switch stored {
+      case .success(let info):
+        state.withLock { $0.storing = .stored(info) }
+        callOut { onStored(info) }
+      case .failure(let reason):
+        if case .file(let writer) = kept { writer.discard() }
+        state.withLock { $0.storing = .notStored(reason) }
+      }
     } catch {
       state.withLock { $0.storing = .notStored(.failed(error)) }
     }
   }
 
-  /// Returns the metadata to store, with the permit in use; `nil` if the body must not be stored.
+  /// Returns the bytes to store; `nil` if they must not be stored.
   private func keptWhole(pending: Int) -> Kept? {
     state.withLock { state in
       if case .pending = state.storing {
@@ -329,10 +330,8 @@ extension SharedBody {
         {
           // A part must have the stated length, or its bytes have other positions than stated.
           state.storing = .notStored(.incomplete)
-        } else if permit.beginStoring() {
-          return state.kept
         } else {
-          state.storing = .notStored(.invalidated)
+          return state.kept
         }
       }
       if case .file(let writer) = state.kept { writer.discard() }

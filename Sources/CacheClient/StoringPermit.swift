@@ -1,4 +1,6 @@
 import CacheFormat
+import CacheStore
+import HTTPCaching
 import Synchronization
 
 /// The permission to store the answer of one request to the origin. An unsafe request that changes
@@ -17,6 +19,26 @@ package final class StoringPermit: Sendable {
   deinit { permits.end(key) }
 
   var isValid: Bool { permits.generation(of: key) == generation }
+
+  /// Stores a response, unless something invalidates it meanwhile, or one that was received later is
+  /// stored.
+  ///
+  /// - Parameter put: Puts it into the store; is not called if it must not be stored.
+  func store(
+    _ plan: StoringPlan, _ cache: ResponseCache, now: Timestamp,
+    _ put: () throws(StoreError) -> EntryInfo
+  ) throws(StoreError) -> Result<EntryInfo, NotStored> {
+    guard beginStoring() else { return .failure(.invalidated) }
+    defer { endStoring() }
+    if plan.isSuperseded(in: cache.store, now: now) { return .failure(.superseded) }
+    let info = try put()
+    cache.removeFromMemory(replacedBy: info, now: now)
+    guard isValid else {
+      cache.removeIfSame(info)
+      return .failure(.invalidated)
+    }
+    return .success(info)
+  }
 
   /// Begins to store, unless the permit was revoked; ``endStoring()`` must follow.
   func beginStoring() -> Bool { permits.beginStoring(key, generation) }

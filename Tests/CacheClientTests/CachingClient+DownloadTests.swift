@@ -5,6 +5,7 @@ import Foundation
 import HTTPSemantics
 import HTTPTransports
 import MessageDigests
+import SimulatedFiles
 import Testing
 
 @testable import CacheClient
@@ -70,6 +71,49 @@ struct CachingClientDownloadTests {
     _ = try client.store([1], HTTPResponseHead(status: 200, fields: fresh()), for: request("/big"))
     #expect(try await !client.store(contentsOf: file, for: request("/big")))
     #expect(try await client.data(for: request("/big")).bytes == [1])
+  }
+
+  @Test func `in the history, too, a file does not replace what was received since`() async throws {
+    let folder = DownloadSandbox()
+    let page = [HTTPField("Vary", "*")]
+    let server = FileServer(content(6_000), faults: [FileServer.Fault(fields: HTTPFields(page))])
+    let sandbox = try ClientSandbox(
+      ScriptedTransport(ScriptedTransport.Answer()), ClientOptions(rules: .withHistory))
+    let client = sandbox.client
+    let file = try await folder.downloader(server).download(folder.asked())
+    sandbox.clock.advance(bySeconds: 10)
+    _ = try client.store(
+      [1], HTTPResponseHead(status: 200, fields: HTTPFields(page)), for: request("/big"))
+    #expect(try await !client.store(contentsOf: file, for: request("/big")))
+    let left = try await client.data(for: request("/big"), options: FetchOptions(policy: .offline))
+    #expect(left.bytes == [1])
+  }
+
+  @Test func `a file that is invalidated while it is stored is not kept in the history`()
+    async throws
+  {
+    let folder = DownloadSandbox()
+    let page = FileServer.Fault(fields: [HTTPField("Vary", "*")])
+    let disk = FaultyFiles()
+    let sandbox = try ClientSandbox(
+      ScriptedTransport(ScriptedTransport.Answer()), ClientOptions(rules: .withHistory),
+      store: Options(fileSystem: disk))
+    let client = sandbox.client
+    for isInvalidated in [false, true] {
+      let file = try await folder.downloader(FileServer(content(6_000), faults: [page]))
+        .download(folder.asked())
+      let key = client.key(of: request("/big"))
+      disk.faults.set { call in
+        if isInvalidated, call.isChange { client.permits.revoke(key) }
+        return nil
+      }
+      #expect(try await !client.store(contentsOf: file, for: request("/big")))
+      disk.faults.set(nil)
+      let left = client.storedAnswer(
+        to: request("/big"), options: FetchOptions(policy: .offline))
+      #expect((left == nil) == isInvalidated)
+      try sandbox.store.removeAll()
+    }
   }
 
   @Test func `a file that is too long for the store is not read`() async throws {

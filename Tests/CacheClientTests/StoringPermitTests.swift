@@ -1,6 +1,9 @@
 import CacheFormat
+import CacheStore
 import CacheSystem
 import ClientTesting
+import HTTPSemantics
+import HTTPTransports
 import TestSupport
 import Testing
 
@@ -31,6 +34,31 @@ struct StoringPermitTests {
     next.endStoring()
     await permits.revokeAndWait(key)
     #expect(!next.isValid)
+  }
+
+  @Test(arguments: [true, false])
+  func `what was invalidated while it was stored is removed, but not what has replaced it`(
+    isReplaced: Bool
+  ) throws {
+    let sandbox = try ClientSandbox(ScriptedTransport.Answer())
+    let client = sandbox.client
+    let head = HTTPResponseHead(status: 200, fields: fresh())
+    let judged = client.judge(
+      head, bodyLength: 1, for: request(), options: FetchOptions(), received: client.now)
+    guard case .success(.yes(let plan)) = judged else {
+      Issue.record("the response may not be stored")
+      return
+    }
+    let permit = client.permitToStore(request())
+    let outcome = try permit.store(plan, client.cache, now: client.now) { () throws(StoreError) in
+      client.permits.revoke(plan.key)
+      let info = try plan.store([1], in: sandbox.store)
+      if isReplaced { _ = try client.store([2], head, for: request()) }
+      return info
+    }
+    #expect(throws: NotStored.invalidated) { try outcome.get() }
+    let left = try client.storedAnswer(to: request())?.storedBytes()
+    #expect(left == (isReplaced ? [2] : nil))
   }
 
   @Test func `a permit that takes the others back is valid itself`() {
