@@ -8,10 +8,6 @@ extension ResponseCache {
   func learn(
     from head: HTTPResponseHead, _ forwarding: Forwarding, _ times: ResponseTimes
   ) {
-    let reason = rules.whyNotStored(
-      HTTPRequest(url: forwarding.original.url, fields: forwarding.original.fields), head,
-      now: times.response.date)
-    guard reason == nil || Self.forbidsReuse(reason, to: forwarding.original) else { return }
     for (variant, outcome) in compared(head, forwarding, times) {
       switch outcome {
       case .nothing:
@@ -32,13 +28,17 @@ extension ResponseCache {
     where variant.response.status == 200 && outcome == .invalidate { outdate(variant) }
   }
 
-  /// Compares a response without the whole content with the stored responses that it may be about: not
-  /// those that were stored after the request was sent. A time after the response proves nothing: the
-  /// clock was set back.
+  /// Compares a response without the whole content with the stored responses that it may be about: none
+  /// if it may be meant for one user alone, and not those that were stored after the request was sent.
+  /// A time after the response proves nothing: the clock was set back.
   private func compared(
     _ head: HTTPResponseHead, _ forwarding: Forwarding, _ times: ResponseTimes
   ) -> [(StoredVariant, Freshening.Outcome)] {
-    find(forwarding.original, forwarding.key).matching.filter {
+    let reason = rules.whyNotStored(
+      HTTPRequest(url: forwarding.original.url, fields: forwarding.original.fields), head,
+      now: times.response.date)
+    guard reason == nil || Self.forbidsReuse(reason, to: forwarding.original) else { return [] }
+    return find(forwarding.original, forwarding.key).matching.filter {
       $0.times.response <= times.request || $0.times.response > times.response
     }.map {
       ($0, Freshening.outcome(of: head, for: $0.response, bodyLength: $0.length))

@@ -91,6 +91,21 @@ struct UsersTests {
     #expect(words(sandbox.decide(request(), at: 21)).hasPrefix("forward"))
   }
 
+  @Test(arguments: [true, false])
+  func `a part for one user makes nothing stale for others`(isPrivate: Bool) throws {
+    let sandbox = try CacheSandbox(role: .sharedCache)
+    try sandbox.load(request(), head(200, brief), content(10))
+    var asked = alice
+    asked.fields.append(HTTPField("Range", "bytes=0-4"))
+    let forwarding = try #require(sandbox.forward(asked, at: 1))
+    let part: HTTPFields = [
+      HTTPField("Cache-Control", isPrivate ? "private" : "public, max-age=10"),
+      HTTPField("ETag", "\"2\""), HTTPField("Content-Range", "bytes 0-4/10"),
+    ]
+    _ = sandbox.receive(head(206, part), forwarding, at: 1)
+    #expect(words(sandbox.decide(request(), at: 2)).hasPrefix(isPrivate ? "serve" : "forward"))
+  }
+
   @Test func `a 304 for its caller alone is not kept in memory either`() throws {
     let sandbox = try CacheSandbox(role: .sharedCache, hotBytes: 1 << 20)
     func asked(_ language: String) -> HTTPRequest {
