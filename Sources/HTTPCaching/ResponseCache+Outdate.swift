@@ -41,7 +41,8 @@ extension ResponseCache {
     return find(forwarding.original, forwarding.key).matching.filter {
       $0.times.response <= times.request || $0.times.response > times.response
     }.map {
-      ($0, Freshening.outcome(of: head, for: $0.response, bodyLength: $0.length))
+      let length = $0.isOfHead ? $0.response.fields.contentLength : $0.length
+      return ($0, Freshening.outcome(of: head, for: $0.response, bodyLength: length))
     }
   }
 

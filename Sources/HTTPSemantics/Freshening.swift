@@ -110,9 +110,9 @@ public enum Freshening {
   ///   - head: The response to `HEAD`, of which only a 200 gives information about the response to a
   ///     `GET`; or a part, a 206.
   ///   - stored: The stored response.
-  ///   - bodyLength: The number of bytes of the stored body.
+  ///   - bodyLength: The number of bytes of the stored body; `nil` if it is unknown.
   public static func outcome(
-    of head: HTTPResponseHead, for stored: StoredResponse, bodyLength: UInt64
+    of head: HTTPResponseHead, for stored: StoredResponse, bodyLength: UInt64?
   ) -> Outcome {
     guard head.status == 200 || head.status == 206, stored.status == 200 || stored.status == 206
     else { return .nothing }
@@ -134,7 +134,7 @@ public enum Freshening {
   }
 
   private static func isOfOtherLength(
-    _ head: HTTPResponseHead, _ stored: StoredResponse, _ bodyLength: UInt64
+    _ head: HTTPResponseHead, _ stored: StoredResponse, _ bodyLength: UInt64?
   ) -> Bool {
     let known = stored.status == 206 ? stored.contentRange?.completeLength : bodyLength
     guard let known else { return false }

@@ -115,6 +115,22 @@ struct KeptResponseTests {
     #expect(better.head.fields.first(named: "Content-Length")?.text == "10")
   }
 
+  @Test(arguments: ["777", "778"])
+  func `an answer to HEAD freshens an older one of the same length`(length: String) throws {
+    let sandbox = try CacheSandbox()
+    func fields(_ seconds: Int, _ length: String) -> HTTPFields {
+      [
+        HTTPField("Cache-Control", "max-age=\(seconds)"), HTTPField("ETag", "\"1\""),
+        HTTPField("Content-Length", length),
+      ]
+    }
+    try adopt(sandbox, sent(.head), fields(10, "777"), [])
+    let forwarding = try #require(sandbox.forward(sent(.head), at: 20))
+    _ = sandbox.receive(head(200, fields(1000, length)), forwarding, at: 20)
+    let isFresh = words(sandbox.decide(sent(.head), at: 21)) == "serve"
+    #expect(isFresh == (length == "777"))
+  }
+
   @Test func `an unsafe request removes the answer to HEAD, too`() throws {
     let sandbox = try CacheSandbox()
     try adopt(sandbox, sent(.head), fresh, [])
