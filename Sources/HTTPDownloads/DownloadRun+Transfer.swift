@@ -116,12 +116,12 @@ extension DownloadRun {
   }
 
   /// Returns whether the whole file of an earlier call is what this call wants, without a question to the
-  /// server: it has not expired, or is what the digest says.
+  /// server: it has an expiry, which is to come, or is what the digest says.
   func isOfUse(_ record: DownloadRecord) -> Bool {
     var known = record
     known.expire(asked.expiry ?? record.expiry, from: min(record.started, downloader.now))
     return asked.digest != nil
-      || asked.reuse == .unexpired && !known.hasExpired(at: downloader.now)
+      || asked.reuse == .unexpired && known.isGood(at: downloader.now, for: nil)
   }
 
   /// Reads the bytes of an earlier call; returns `nil` if none can be used.
