@@ -10,9 +10,10 @@ protocol PieceSource: AnyObject, Sendable {
   func next() async throws(ClientError) -> [UInt8]?
 
   /// Returns the remaining bytes of a stored body, waiting for the disk at most; `nil` if the body
-  /// comes from the network.
+  /// comes from the network, or has far more coded bytes than the limit.
   ///
-  /// - Throws: ``ClientError/Cause/tooLarge(limit:)`` if it is longer than the limit in bytes.
+  /// - Throws: ``ClientError/Cause/tooLarge(limit:)`` if it is longer than the limit in bytes. All its
+  ///   bytes can then still be read, unless they are decoded.
   func storedBytes(limit: Int) throws(ClientError) -> [UInt8]?
 
   /// The trailer fields; empty before the end.
@@ -144,10 +145,15 @@ final class JoinedSource: PieceSource {
 
   func storedBytes(limit: Int) throws(ClientError) -> [UInt8]? {
     var bytes: [UInt8] = []
-    while let source = rest.withLock({ $0.last }) {
-      guard let more = try source.storedBytes(limit: limit - bytes.count) else { return nil }
-      bytes += more
-      rest.withLock { _ = $0.popLast() }
+    do throws(ClientError) {
+      while let source = rest.withLock({ $0.last }) {
+        guard let more = try source.storedBytes(limit: limit - bytes.count) else { return nil }
+        bytes += more
+        rest.withLock { _ = $0.popLast() }
+      }
+    } catch {
+      rest.withLock { $0.append(BytesSource(bytes)) }
+      throw error
     }
     return bytes
   }
@@ -192,7 +198,14 @@ final class DecodingSource: PieceSource {
 
   /// Decodes piece by piece, because a few coded bytes can decode to more than the limit.
   func storedBytes(limit: Int) throws(ClientError) -> [UInt8]? {
-    guard let all = try coded.storedBytes(limit: Self.codedLimit(limit)) else { return nil }
+    let all: [UInt8]?
+    do throws(ClientError) {
+      all = try coded.storedBytes(limit: Self.codedLimit(limit))
+    } catch {
+      if case .tooLarge = error.cause { return nil }
+      throw error
+    }
+    guard let all else { return nil }
     decoder.withLock { $0.append(all) }
     var bytes: [UInt8] = []
     while let piece = try decoded() {

@@ -71,16 +71,21 @@ extension CachingClient {
 
 extension ClientResponse {
   /// Returns the remaining bytes of a stored body, waiting for the disk at most; `nil` if the body
-  /// comes from the network.
+  /// comes from the network, or has far more bytes in its content coding than the limit.
   ///
   /// - Throws: ``ClientError``; ``ClientError/Cause/tooLarge(limit:)`` if there are more bytes.
   public func storedBytes(
     limit: Int = CachingClient.defaultBodyLimit
   ) throws(ClientError) -> [UInt8]? {
-    guard let bytes = try body.source.storedBytes(limit: limit) else { return nil }
-    guard bytes.count <= limit else {
-      throw ClientError(.tooLarge(limit: limit), url: request.url.string)
+    let tooLarge = ClientError(.tooLarge(limit: limit), url: request.url.string)
+    do throws(ClientError) {
+      guard let bytes = try body.source.storedBytes(limit: limit) else { return nil }
+      if bytes.count > limit { throw tooLarge }
+      return bytes
+    } catch {
+      // That of a part has the limit that the others have left.
+      if case .tooLarge = error.cause { throw tooLarge }
+      throw error
     }
-    return bytes
   }
 }

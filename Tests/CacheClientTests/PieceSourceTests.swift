@@ -34,6 +34,18 @@ struct PieceSourceTests {
     return bytes
   }
 
+  @Test func `a limit that one of several sources exceeds loses no byte`() throws {
+    let sandbox = try ClientSandbox(ScriptedTransport.Answer())
+    let file = FileSource(0..<2, sandbox.client.asyncStore, url: "u") { offset, count, _ in
+      Array([2, 3][Int(offset)..<Int(offset) + count])
+    }
+    let joined = JoinedSource([BytesSource([1]), file])
+    #expect(throws: ClientError(.tooLarge(limit: 1), url: "u")) {
+      try joined.storedBytes(limit: 2)
+    }
+    #expect(try joined.storedBytes(limit: 3) == [1, 2, 3])
+  }
+
   @Test(arguments: [300_000, 17_000_000])
   func `a hundred readers of one stored body each get all of it`(size: Int) async throws {
     let whole = pieces([size])[0]

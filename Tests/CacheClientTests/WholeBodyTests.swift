@@ -122,6 +122,28 @@ import Testing
     }
   }
 
+  @Test(arguments: [10_000, 100_000])
+  func `a limit is that of the caller, whatever comes after the end of a coded body`(junk: Int)
+    async throws
+  {
+    // printf 0123456789 | gzip -n9
+    let coded: [UInt8] = [
+      0x1f, 0x8b, 0x08, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x03, 0x33, 0x30, 0x34, 0x32, 0x36,
+      0x31, 0x35, 0x33, 0xb7, 0xb0, 0x04, 0x00, 0xc6, 0xc7, 0x84, 0xa6, 0x0a, 0x00, 0x00, 0x00,
+    ]
+    let body = coded + [UInt8](repeating: 7, count: junk)
+    let sandbox = try ClientSandbox(Answer.coded("gzip", body))
+    for _ in 0..<2 {
+      let result = try await sandbox.client.data(for: request(), limit: 100)
+      #expect(result.bytes == Array("0123456789".utf8))
+    }
+    #expect(sandbox.transport.requests.count == 1)
+    let error = await #expect(throws: ClientError.self) {
+      try await sandbox.client.data(for: request(), limit: 9)
+    }
+    #expect(error == ClientError(.tooLarge(limit: 9), url: request().url.string))
+  }
+
   @Test func `no byte at all is within any limit, and one byte is not within none`() async throws {
     for (body, limit, isGood) in [([], 0, true), ([1], 0, false), ([1], 1, true)]
       as [([UInt8], Int, Bool)]
