@@ -25,7 +25,7 @@ package final class RemoteDownloads: HTTPTransport {
 
   private struct State {
     var answers: [String: Answer] = [:]
-    var found: Set<NormalizedURL> = []
+    var found: Set<String> = []
     /// The URLs for which the tier has failed, or has a file that was not wanted. They are not looked up
     /// again.
     var failed: Set<NormalizedURL> = []
@@ -89,7 +89,7 @@ package final class RemoteDownloads: HTTPTransport {
   }
 
   package func hasFound(_ url: String) -> Bool {
-    state.withLock { state in state.found.contains { $0.string == url } }
+    state.withLock { $0.found.contains(url) }
   }
 }
 
@@ -106,10 +106,10 @@ extension RemoteDownloads {
     guard let found = try? await tier.lookUp(KeyRule.url.key(of: request), choose: choose),
       let head = head(of: found.response, for: request)
     else { return nil }
-    state.withLock { _ = $0.found.insert(url) }
+    state.withLock { _ = $0.found.insert(url.string) }
     let body = RemoteDownloadBody(found.body, url) { [weak self] in
       self?.state.withLock { state in
-        state.found.remove(url)
+        state.found.remove(url.string)
         state.failed.insert(url)
       }
     }
