@@ -1,5 +1,6 @@
 import CacheSystem
 import Foundation
+import TestSupport
 import Testing
 
 @Suite struct ClockTests {

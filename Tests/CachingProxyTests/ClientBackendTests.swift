@@ -8,7 +8,6 @@ import HTTPCaching
 import HTTPSemantics
 import HTTPTransports
 import LoopbackOrigin
-import TestSupport
 import Testing
 
 @testable import CachingProxy

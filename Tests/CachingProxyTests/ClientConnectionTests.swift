@@ -1,6 +1,7 @@
 import CacheSystem
 import HTTPSemantics
 import HTTPTransports
+import TestSupport
 import Testing
 
 @testable import CachingProxy

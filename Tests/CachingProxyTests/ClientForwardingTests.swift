@@ -1,5 +1,6 @@
 import HTTPSemantics
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import CachingProxy

@@ -1,6 +1,5 @@
 import Foundation
 package import HTTPDownloads
-import TestSupport
 
 /// A folder for downloads, which goes away with it.
 package final class DownloadSandbox: Sendable {

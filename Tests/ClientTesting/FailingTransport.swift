@@ -1,5 +1,3 @@
-package import HTTPSemantics
-package import HTTPTransports
 import Synchronization
 
 /// Fails each request once a gate is open.

@@ -1,5 +1,3 @@
-package import HTTPSemantics
-package import HTTPTransports
 import Synchronization
 
 /// Serves one file as a good server does, with validators and ranges, but for the faults it is told.

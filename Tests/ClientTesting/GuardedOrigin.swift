@@ -1,5 +1,4 @@
 import CacheFormat
-package import HTTPSemantics
 package import MessageDigests
 import Synchronization
 

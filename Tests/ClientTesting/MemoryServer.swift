@@ -1,7 +1,5 @@
 import CacheFormat
 import Foundation
-package import HTTPSemantics
-package import HTTPTransports
 import MessageDigests
 package import Synchronization
 

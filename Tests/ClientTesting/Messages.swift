@@ -1,6 +1,3 @@
-package import HTTPSemantics
-import TestSupport
-
 /// Makes a request for a path of one host.
 package func request(
   _ path: String = "/a", _ fields: HTTPFields = [], method: String = "GET"

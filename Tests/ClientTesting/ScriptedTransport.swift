@@ -1,6 +1,4 @@
 import CacheSystem
-package import HTTPSemantics
-package import HTTPTransports
 import Synchronization
 
 /// Answers from a script instead of a network, and notes what it was asked.

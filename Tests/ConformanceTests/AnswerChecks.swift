@@ -1,4 +1,5 @@
 import HTTPSemantics
+import TestSupport
 
 /// Holds one answer against what its exchange expects, in the order of the public suite.
 struct AnswerChecks {

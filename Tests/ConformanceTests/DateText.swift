@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 
 /// Writes dates as HTTP does, by Foundation and not by the library that is tested.
 enum DateText {

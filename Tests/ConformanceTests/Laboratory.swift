@@ -2,9 +2,7 @@ import CacheClient
 import CacheStore
 import ClientTesting
 import Foundation
-import HTTPSemantics
 import RemoteTier
-import TestSupport
 import Testing
 
 /// Makes caches and plays cases against them.

@@ -1,4 +1,5 @@
 import HTTPSemantics
+import TestSupport
 
 /// Tells how a case ended, before other cases are looked at.
 enum Outcome: Sendable, Hashable {

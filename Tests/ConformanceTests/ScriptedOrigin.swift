@@ -1,6 +1,7 @@
 import Foundation
 import HTTPSemantics
 import Synchronization
+import TestSupport
 
 /// Answers as the origin server of the public suite does, in process.
 ///

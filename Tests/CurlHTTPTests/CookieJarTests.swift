@@ -1,6 +1,3 @@
-import HTTPSemantics
-import HTTPTransports
-import LoopbackOrigin
 import Testing
 import TransportTesting
 

@@ -1,6 +1,4 @@
 import Foundation
-import HTTPSemantics
-import HTTPTransports
 import NginxOrigin
 import Testing
 import TransportTesting

@@ -1,7 +1,4 @@
 import Foundation
-import HTTPSemantics
-import HTTPTransports
-import LoopbackOrigin
 import NginxOrigin
 import Testing
 import TransportTesting

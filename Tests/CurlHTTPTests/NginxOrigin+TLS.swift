@@ -1,6 +1,4 @@
 import Foundation
-import HTTPSemantics
-import HTTPTransports
 import MessageDigests
 import NginxOrigin
 import Testing

@@ -1,6 +1,5 @@
 import CLibrary
 import LoopbackOrigin
-import TestSupport
 
 extension OriginConnection {
   /// Says that the tunnel stands, and passes bytes between both sides until one of them ends.

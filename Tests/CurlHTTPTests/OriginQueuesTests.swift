@@ -1,7 +1,4 @@
 import Dispatch
-import HTTPSemantics
-import HTTPTransports
-import LoopbackOrigin
 import Testing
 import TransportTesting
 

@@ -1,8 +1,4 @@
 import CacheSystem
-import HTTPSemantics
-import HTTPTransports
-import LoopbackOrigin
-import TestSupport
 import Testing
 import TransportTesting
 

@@ -1,10 +1,6 @@
 import CurlHTTP
 import Glibc
-import HTTPSemantics
-import HTTPTransports
-import LoopbackOrigin
 import Synchronization
-import TestSupport
 import Testing
 import TransportTesting
 

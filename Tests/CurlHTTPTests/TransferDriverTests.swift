@@ -1,7 +1,4 @@
 import CacheSystem
-import HTTPSemantics
-import HTTPTransports
-import LoopbackOrigin
 import Synchronization
 import Testing
 import TransportTesting

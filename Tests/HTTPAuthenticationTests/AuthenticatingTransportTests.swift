@@ -1,7 +1,5 @@
 import CacheSystem
 import ClientTesting
-import HTTPSemantics
-import HTTPTransports
 import MessageDigests
 import Synchronization
 import Testing

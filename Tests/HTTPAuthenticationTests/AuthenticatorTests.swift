@@ -1,8 +1,5 @@
 import ClientTesting
-import HTTPSemantics
-import HTTPTransports
 import Synchronization
-import TestSupport
 import Testing
 
 @testable import HTTPAuthentication

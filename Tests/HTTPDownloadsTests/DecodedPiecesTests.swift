@@ -1,6 +1,5 @@
 import ClientTesting
 import ContentCoding
-import HTTPTransports
 import Testing
 
 @testable import HTTPDownloads

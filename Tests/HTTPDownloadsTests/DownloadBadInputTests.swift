@@ -1,8 +1,6 @@
 import CacheSystem
 import ClientTesting
 import Foundation
-import HTTPSemantics
-import HTTPTransports
 import Testing
 
 @testable import HTTPDownloads

@@ -2,12 +2,9 @@ import CacheFormat
 import CacheSystem
 import ClientTesting
 import Foundation
-import HTTPSemantics
-import HTTPTransports
 import MessageDigests
 import SimulatedFiles
 import Synchronization
-import TestSupport
 import Testing
 
 @testable import HTTPDownloads

@@ -1,9 +1,6 @@
 import CacheFormat
 import ClientTesting
 import Foundation
-import HTTPSemantics
-import HTTPTransports
-import TestSupport
 import Testing
 
 @testable import HTTPDownloads

@@ -1,7 +1,6 @@
 import CacheFormat
 import CacheSystem
 import ClientTesting
-import HTTPSemantics
 import Testing
 
 @testable import HTTPDownloads

@@ -1,7 +1,6 @@
 import CacheSystem
 import ClientTesting
 import Foundation
-import HTTPSemantics
 import Testing
 
 @testable import HTTPDownloads

@@ -1,8 +1,6 @@
 import CacheFormat
 import ClientTesting
 import Foundation
-import HTTPSemantics
-import HTTPTransports
 import Testing
 
 @testable import HTTPDownloads

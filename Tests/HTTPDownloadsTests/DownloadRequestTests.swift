@@ -1,7 +1,5 @@
 import ClientTesting
 import HTTPAuthentication
-import HTTPSemantics
-import HTTPTransports
 import Testing
 
 @testable import HTTPDownloads

@@ -2,11 +2,8 @@ import CacheFormat
 import CacheSystem
 import ClientTesting
 import Foundation
-import HTTPSemantics
-import HTTPTransports
 import MessageDigests
 import SimulatedFiles
-import TestSupport
 import Testing
 
 @testable import HTTPDownloads

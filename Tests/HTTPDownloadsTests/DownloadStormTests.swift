@@ -1,5 +1,4 @@
 import ClientTesting
-import TestSupport
 import Testing
 
 @testable import HTTPDownloads

@@ -2,9 +2,7 @@ import CacheFormat
 import CacheSystem
 import ClientTesting
 import Foundation
-import HTTPSemantics
 import SimulatedFiles
-import TestSupport
 import Testing
 
 @testable import HTTPDownloads

@@ -1,7 +1,5 @@
 import CacheFormat
 import ClientTesting
-import HTTPSemantics
-import HTTPTransports
 import Testing
 
 @testable import HTTPDownloads

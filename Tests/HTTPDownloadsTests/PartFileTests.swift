@@ -1,7 +1,6 @@
 import CacheSystem
 import ClientTesting
 import Foundation
-import HTTPSemantics
 import SimulatedFiles
 import Testing
 

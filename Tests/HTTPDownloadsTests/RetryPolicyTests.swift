@@ -1,5 +1,4 @@
 import ClientTesting
-import HTTPTransports
 import Testing
 
 @testable import HTTPDownloads

@@ -1,8 +1,6 @@
 import ClientTesting
 import Foundation
-import HTTPSemantics
 import MessageDigests
-import TestSupport
 import Testing
 
 @testable import HTTPDownloads

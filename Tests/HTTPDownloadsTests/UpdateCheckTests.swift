@@ -1,6 +1,4 @@
 import ClientTesting
-import HTTPSemantics
-import HTTPTransports
 import Testing
 
 @testable import HTTPDownloads

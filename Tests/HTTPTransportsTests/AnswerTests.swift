@@ -1,6 +1,3 @@
-import HTTPSemantics
-import HTTPTransports
-import LoopbackOrigin
 import Synchronization
 import Testing
 import TransportTesting

@@ -1,7 +1,3 @@
-import HTTPSemantics
-import HTTPTransports
-import LoopbackOrigin
-import TestSupport
 import Testing
 import TransportTesting
 

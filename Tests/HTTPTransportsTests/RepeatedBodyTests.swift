@@ -1,4 +1,3 @@
-import HTTPTransports
 import Testing
 import TransportTesting
 

@@ -1,5 +1,3 @@
-import HTTPSemantics
-import LoopbackOrigin
 import Testing
 import TransportTesting
 

@@ -1,8 +1,4 @@
-import HTTPSemantics
-import HTTPTransports
-import LoopbackOrigin
 import Synchronization
-import TestSupport
 import Testing
 import TransportTesting
 

@@ -1,7 +1,4 @@
 import CurlHTTP
-import HTTPSemantics
-import HTTPTransports
-import LoopbackOrigin
 import Synchronization
 import Testing
 import TransportTesting

@@ -1,6 +1,6 @@
 package import Foundation
 import Synchronization
-import TestSupport
+@_exported public import TestSupport
 
 /// A server on a free port of loopback that answers as a test says, over connections that stay open.
 package final class LoopbackOrigin: Sendable {

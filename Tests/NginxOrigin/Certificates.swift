@@ -1,5 +1,4 @@
 package import Foundation
-package import TestSupport
 
 /// Makes certificates with openssl, in a folder of its own.
 ///

@@ -1,5 +1,5 @@
 package import Foundation
-package import TestSupport
+@_exported public import TestSupport
 import ToolTesting
 
 /// Runs an nginx of its own on loopback, in a folder of its own; both go away with it.

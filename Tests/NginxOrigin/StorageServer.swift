@@ -1,5 +1,4 @@
 import Foundation
-import TestSupport
 import ToolTesting
 
 /// Runs a server that others wrote and that takes PUT, on loopback, in a folder of its own.

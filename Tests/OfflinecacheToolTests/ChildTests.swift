@@ -1,5 +1,4 @@
 import CLibrary
-import TestSupport
 import Testing
 import ToolTesting
 

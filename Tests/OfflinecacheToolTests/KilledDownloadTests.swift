@@ -1,6 +1,5 @@
 import Foundation
 import NginxOrigin
-import TestSupport
 import Testing
 import ToolTesting
 

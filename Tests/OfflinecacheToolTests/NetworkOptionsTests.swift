@@ -2,7 +2,6 @@ import Foundation
 import LoopbackOrigin
 import MessageDigests
 import NginxOrigin
-import TestSupport
 import Testing
 import ToolTesting
 

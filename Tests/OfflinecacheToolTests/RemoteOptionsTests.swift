@@ -1,7 +1,6 @@
 import Foundation
 import HTTPTransports
 import RemoteTier
-import TestSupport
 import Testing
 import ToolTesting
 

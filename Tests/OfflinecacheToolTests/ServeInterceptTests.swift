@@ -1,7 +1,6 @@
 import CLibrary
 import LoopbackOrigin
 import NginxOrigin
-import TestSupport
 import Testing
 import ToolTesting
 

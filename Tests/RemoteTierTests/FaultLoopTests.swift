@@ -1,10 +1,7 @@
 import CacheFormat
 import ClientTesting
 import Foundation
-import HTTPSemantics
-import HTTPTransports
 import Synchronization
-import TestSupport
 import Testing
 
 @testable import RemoteTier

@@ -1,8 +1,5 @@
 import CacheFormat
 import ClientTesting
-import HTTPSemantics
-import HTTPTransports
-import TestSupport
 import Testing
 
 @testable import RemoteTier

@@ -4,7 +4,6 @@ import Foundation
 import HTTPSemantics
 import HTTPTransports
 import NginxOrigin
-import TestSupport
 import Testing
 
 @testable import RemoteTier

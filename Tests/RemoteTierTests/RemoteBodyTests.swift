@@ -1,6 +1,5 @@
 import CacheFormat
 import ClientTesting
-import HTTPTransports
 import MessageDigests
 import Synchronization
 import Testing

@@ -1,9 +1,6 @@
 import CacheFormat
 import ClientTesting
-import HTTPSemantics
-import HTTPTransports
 import Synchronization
-import TestSupport
 import Testing
 
 @testable import RemoteTier

@@ -1,10 +1,7 @@
 import CacheFormat
 import ClientTesting
-import HTTPSemantics
-import HTTPTransports
 import MessageDigests
 import Synchronization
-import TestSupport
 import Testing
 
 @testable import RemoteTier

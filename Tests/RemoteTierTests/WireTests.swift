@@ -2,12 +2,9 @@ import CacheFormat
 import ClientTesting
 import CurlHTTP
 import Foundation
-import HTTPSemantics
-import HTTPTransports
 import LoopbackOrigin
 import NginxOrigin
 import Synchronization
-import TestSupport
 import Testing
 
 @testable import RemoteTier

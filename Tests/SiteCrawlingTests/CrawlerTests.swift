@@ -1,7 +1,6 @@
 import CacheClient
 import CacheStore
 import ClientTesting
-import HTTPSemantics
 import SiteCrawling
 import Synchronization
 import Testing

@@ -1,6 +1,5 @@
 import CacheClient
 import ClientTesting
-import HTTPSemantics
 import SiteCrawling
 import Testing
 

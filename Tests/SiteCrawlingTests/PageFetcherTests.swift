@@ -1,7 +1,6 @@
 import CacheClient
 import ClientTesting
-import HTTPSemantics
-import HTTPTransports
+import SiteCrawling
 import Synchronization
 import Testing
 

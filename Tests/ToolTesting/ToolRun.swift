@@ -1,5 +1,5 @@
 import CLibrary
-import TestSupport
+@_exported public import TestSupport
 import Testing
 
 /// What a finished run of a tool left.

@@ -1,4 +1,3 @@
-import HTTPTransports
 import Synchronization
 
 /// Gives pieces as a closure makes them, and counts how often it is asked.

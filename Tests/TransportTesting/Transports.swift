@@ -1,7 +1,4 @@
 package import CurlHTTP
-package import HTTPSemantics
-package import HTTPTransports
-package import LoopbackOrigin
 import URLSessionHTTP
 
 /// Gives options for tests: no test waits for these bounds unless something is broken.

@@ -1,7 +1,3 @@
-package import HTTPSemantics
-package import HTTPTransports
-package import LoopbackOrigin
-
 /// Waits for the end of the task.
 package func untilCancelled() async {
   let never = AsyncStream.makeStream(of: Void.self)

@@ -1,6 +1,5 @@
 import LoopbackOrigin
 import OfflineCacheKit
-import TestSupport
 import Testing
 import WebKit
 import WebPages

@@ -1,5 +1,6 @@
 import CacheFormat
 import CacheSystem
+import TestSupport
 import Testing
 
 @testable import CachingProxy

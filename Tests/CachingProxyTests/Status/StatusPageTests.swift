@@ -3,6 +3,7 @@ import CacheStore
 import Foundation
 import FoundationXML
 import HTTPSemantics
+import TestSupport
 import Testing
 
 @testable import CachingProxy

@@ -2,6 +2,7 @@ import CacheFormat
 import CacheStore
 import Foundation
 import HTTPSemantics
+import TestSupport
 import Testing
 
 @testable import CachingProxy

@@ -1,5 +1,6 @@
 import CacheFormat
 import CacheStore
+import TestSupport
 import Testing
 
 @testable import CachingProxy

@@ -2,7 +2,6 @@ import CLibrary
 import HTTPSemantics
 import HTTPTransports
 import LoopbackOrigin
-import TestSupport
 import Testing
 
 @testable import CurlHTTP

@@ -3,7 +3,6 @@ import Observation
 import OfflineCacheKit
 import ReaderModel
 import Synchronization
-import TestSupport
 
 /// A model with a cache in a folder of its own, and the server of its list.
 @MainActor

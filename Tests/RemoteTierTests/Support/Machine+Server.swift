@@ -1,4 +1,5 @@
 import HTTPTransports
+import TestSupport
 
 @testable import RemoteTier
 

@@ -1,11 +1,8 @@
 import CacheClient
 import CacheStore
 import ClientTesting
-import HTTPSemantics
-import HTTPTransports
 import SiteCrawling
 import Synchronization
-import TestSupport
 
 typealias Answer = ScriptedTransport.Answer
 

@@ -2,6 +2,7 @@ import CacheFormat
 import CacheStore
 import CacheSystem
 import StoreChecking
+import TestSupport
 import Testing
 
 /// One test for each way in which an entry can be damaged: just that is found.
