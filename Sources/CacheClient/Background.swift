@@ -1,4 +1,3 @@
-import CacheFormat
 import CacheSystem
 
 /// Runs work that no caller waits for: one piece for a key at a time, up to a limit.

@@ -1,6 +1,3 @@
-import CacheStore
-import HTTPCaching
-
 extension BodySlice {
   func source(_ store: AsyncStore, url: String) -> any PieceSource {
     switch body {

@@ -1,8 +1,3 @@
-public import HTTPAuthentication
-import HTTPCaching
-public import HTTPSemantics
-public import HTTPTransports
-
 // Credentials.
 extension CachingClient {
   /// The transport of the client for requests that bypass the store, such as those of a

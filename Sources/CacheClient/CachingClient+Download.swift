@@ -1,7 +1,4 @@
-import CacheStore
 import CacheSystem
-public import HTTPDownloads
-public import HTTPSemantics
 
 extension CachingClient {
   /// Returns a downloader that uses the transport and the credentials of this client.

@@ -1,9 +1,4 @@
-import CacheStore
 import CacheSystem
-import HTTPAuthentication
-import HTTPCaching
-import HTTPSemantics
-import HTTPTransports
 
 // Requests to the origin.
 extension CachingClient {

@@ -1,10 +1,3 @@
-import CacheFormat
-import CacheStore
-import HTTPCaching
-import HTTPSemantics
-import HTTPTransports
-import RemoteTier
-
 // The tier: between the local store and the origin.
 extension CachingClient {
   /// Looks the response to a request up in the tier.

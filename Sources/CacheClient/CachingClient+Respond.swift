@@ -1,8 +1,3 @@
-import CacheStore
-import HTTPCaching
-package import HTTPSemantics
-import HTTPTransports
-
 // Responses made from decisions and outcomes.
 extension CachingClient {
   /// Makes the response from the outcome of a request to the origin.

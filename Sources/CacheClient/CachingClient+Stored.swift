@@ -1,8 +1,3 @@
-public import CacheFormat
-public import CacheStore
-import HTTPCaching
-public import HTTPSemantics
-
 // The store in terms of requests. The calls block as those of the store do.
 extension CachingClient {
   /// Returns the key of a request in the store.

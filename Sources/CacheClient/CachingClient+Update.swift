@@ -1,9 +1,4 @@
-import CacheStore
 import CacheSystem
-public import HTTPAuthentication
-public import HTTPDownloads
-public import HTTPSemantics
-public import HTTPTransports
 
 extension CachingClient {
   /// Asks the server whether it has something newer than the stored response, without changing

@@ -1,11 +1,4 @@
-import CacheFormat
-public import CacheStore
 public import CacheSystem
-import HTTPAuthentication
-import HTTPCaching
-public import HTTPSemantics
-public import HTTPTransports
-import RemoteTier
 
 /// Answers HTTP requests from a store and from the network, by the rules of RFC 9111.
 ///

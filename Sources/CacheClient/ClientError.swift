@@ -1,7 +1,4 @@
-public import CacheStore
 public import ContentCoding
-public import HTTPCaching
-public import HTTPTransports
 
 /// An error of a fetch.
 public struct ClientError: Error, Sendable, Hashable, CustomStringConvertible {

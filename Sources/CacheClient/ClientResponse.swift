@@ -1,8 +1,4 @@
-public import CacheFormat
-public import CacheStore
 public import ContentCoding
-public import HTTPCaching
-public import HTTPSemantics
 
 /// The source of a response.
 public enum ResponseSource: Sendable, Hashable {

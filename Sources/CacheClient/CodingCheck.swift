@@ -1,5 +1,4 @@
 import ContentCoding
-import HTTPCaching
 
 /// Decodes a coded body while it is stored, without keeping the content: a damaged one must not
 /// replace a good one.

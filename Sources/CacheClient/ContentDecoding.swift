@@ -1,7 +1,4 @@
-import CacheStore
 import ContentCoding
-import HTTPSemantics
-import HTTPTransports
 
 /// Removes content codings from responses, for callers who want the content (RFC 9110, section
 /// 8.4).

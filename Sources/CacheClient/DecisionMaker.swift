@@ -1,7 +1,3 @@
-import CacheStore
-import HTTPCaching
-import HTTPSemantics
-
 /// Decides about one request, again whenever the store may have changed.
 struct DecisionMaker: Sendable {
   let cache: ResponseCache

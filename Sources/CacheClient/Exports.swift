@@ -1,4 +1,5 @@
-// The modules whose types appear in the API of this one, or that are used together with it.
+// The modules whose types appear in the API of this one, or that are used together with it. The
+// files of this module do not import them again.
 @_exported public import CacheFormat
 @_exported public import CacheStore
 @_exported public import HTTPAuthentication

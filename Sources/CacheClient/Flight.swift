@@ -1,8 +1,4 @@
-import CacheFormat
 import CacheSystem
-import HTTPCaching
-import HTTPSemantics
-import HTTPTransports
 
 /// One request to the origin, for any number of callers that wait for it.
 ///

@@ -1,9 +1,3 @@
-public import HTTPAuthentication
-public import HTTPCaching
-public import HTTPSemantics
-public import HTTPTransports
-public import RemoteTier
-
 /// The options of a client.
 public struct ClientOptions: Sendable {
   /// How requests are sent.

@@ -1,9 +1,4 @@
-import CacheFormat
-import CacheStore
 import CacheSystem
-import HTTPCaching
-import HTTPSemantics
-import HTTPTransports
 
 enum Outcome: Sendable {
   /// No response was received.

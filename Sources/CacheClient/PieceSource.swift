@@ -1,7 +1,4 @@
-import CacheStore
 import ContentCoding
-import HTTPSemantics
-import HTTPTransports
 import Synchronization
 
 /// The pieces of a body for one reader, one call at a time.

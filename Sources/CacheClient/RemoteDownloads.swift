@@ -1,12 +1,5 @@
-import CacheFormat
 package import CacheSystem
-import HTTPCaching
-package import HTTPDownloads
-package import HTTPSemantics
-package import HTTPTransports
-import HTTPUploads
 import MessageDigests
-package import RemoteTier
 import Synchronization
 
 /// A transport through which downloads share a tier, although they bypass the store: it queries the

@@ -1,9 +1,4 @@
-import CacheFormat
-import CacheStore
 import CacheSystem
-import HTTPCaching
-import HTTPSemantics
-import RemoteTier
 
 /// Looks responses up in the tier, and stores them as if they had come from the origin.
 ///

@@ -1,10 +1,5 @@
-import CacheFormat
-import CacheStore
 import CacheSystem
-import HTTPCaching
-import HTTPTransports
 import MessageDigests
-import RemoteTier
 import Synchronization
 
 /// Offers stored responses to the tier. They are read from the store when their turn comes.

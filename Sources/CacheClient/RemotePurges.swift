@@ -1,8 +1,4 @@
-import CacheFormat
-import CacheStore
 import CacheSystem
-import HTTPCaching
-import RemoteTier
 
 /// Follows the purge list of the tier, and removes purged responses from the store, also those that
 /// were purged while this machine was away: the store has the list of the purges that were applied.

@@ -1,7 +1,4 @@
-public import CacheStore
 import ContentCoding
-public import HTTPSemantics
-import HTTPTransports
 
 /// The form in which the content of a response is available.
 public enum BodyContent: Sendable {

@@ -1,9 +1,4 @@
-import CacheFormat
-import CacheStore
 import CacheSystem
-import HTTPCaching
-import HTTPSemantics
-import HTTPTransports
 import MessageDigests
 import Synchronization
 

@@ -1,7 +1,4 @@
-import CacheStore
 import CacheSystem
-import HTTPSemantics
-import HTTPTransports
 import Synchronization
 
 /// Reads a ``SharedBody`` from its first byte on.

@@ -1,4 +1,3 @@
-import CacheFormat
 import CacheStore
 import HTTPCaching
 import Synchronization

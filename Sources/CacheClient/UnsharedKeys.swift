@@ -1,6 +1,4 @@
-import CacheFormat
 import CacheSystem
-import HTTPSemantics
 
 /// Remembers keys whose answers could not be shared, although requests waited for one another. For
 /// a while, requests for them are sent at the same time.

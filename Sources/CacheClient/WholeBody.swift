@@ -1,8 +1,3 @@
-import CacheStore
-import HTTPCaching
-public import HTTPSemantics
-public import HTTPTransports
-
 extension CachingClient {
   /// The default limit of ``data(for:body:options:limit:)``: 1 GiB.
   public static let defaultBodyLimit = 1 << 30

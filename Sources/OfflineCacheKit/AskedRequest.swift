@@ -1,14 +1,3 @@
-import CacheClient
-import Foundation
-import HTTPCaching
-import HTTPDownloads
-import HTTPSemantics
-import HTTPTransports
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// A `URLRequest`, translated for the client.
 struct AskedRequest: Sendable {
   /// The timeouts of a `URLRequest` that does not set one: 60 seconds.

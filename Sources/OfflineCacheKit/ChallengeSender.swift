@@ -1,6 +1,4 @@
 #if canImport(Darwin)
-  import Foundation
-
   /// Receives the answer of a URLSession's delegate to a challenge.
   final class ChallengeSender: NSObject, URLAuthenticationChallengeSender, Sendable {
     enum Answer: Sendable {

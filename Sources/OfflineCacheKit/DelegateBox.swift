@@ -1,11 +1,4 @@
-import CacheClient
 import CacheSystem
-import Foundation
-import HTTPSemantics
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
 
 /// The delegate of a cache, and the cache, both weak. The client uses it to ask the delegate.
 final class DelegateBox: Sendable {

@@ -1,7 +1,3 @@
-public import CacheClient
-import CacheFormat
-public import Foundation
-
 /// Information about the file that a response was downloaded to.
 public struct DownloadMetadata: Sendable, Hashable {
   /// The downloaded file.

@@ -1,5 +1,6 @@
+// One import is enough: the modules of all types in the public API are re-exported. The files of this
+// module do not import them again.
 @_exported public import CacheClient
-// One import is enough: the modules of all types in the public API are re-exported.
 @_exported public import CacheFormat
 @_exported public import CacheStore
 @_exported public import Foundation

@@ -1,11 +1,5 @@
 import CLibrary
 import CacheSystem
-import Foundation
-import HTTPDownloads
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
 
 /// The place of a file to be downloaded. A link there is replaced itself, whatever it leads to.
 struct FilePlace: Sendable {

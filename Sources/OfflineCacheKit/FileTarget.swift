@@ -1,10 +1,5 @@
 import CacheSystem
-import Foundation
 import HTTPDownloads
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
 
 /// A file that gets its name when it is complete. It is written on its own thread.
 final class FileTarget: Sendable {

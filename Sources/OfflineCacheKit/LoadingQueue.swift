@@ -1,5 +1,3 @@
-import Foundation
-
 #if canImport(Darwin)
   /// The run loop of the thread on which a URLProtocol must call its client.
   final class LoadingQueue: Sendable {

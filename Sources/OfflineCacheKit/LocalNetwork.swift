@@ -1,5 +1,3 @@
-import HTTPSemantics
-
 extension NormalizedURL {
   /// Whether the host may be in the local network: by a name without a dot or with a suffix for local
   /// networks (RFC 6762, RFC 8375), or by an address for private use or of one link (RFC 1918, RFC

@@ -1,7 +1,5 @@
-import Foundation
 import LocalizedClientErrors
 import LocalizedStoreErrors
-import Reachability
 
 extension ReachabilityError: DescribedError {}
 extension StoringError: DescribedError {}

@@ -1,10 +1,3 @@
-import CacheClient
-public import Foundation
-
-#if canImport(FoundationNetworking)
-  public import FoundationNetworking
-#endif
-
 extension OfflineCache {
   /// Answers a request as soon as the head has been received, and returns the content byte by byte,
   /// at the reader's pace; see ``data(for:)``.

@@ -1,8 +1,3 @@
-import CacheClient
-public import Foundation
-public import HTTPAuthentication
-import HTTPSemantics
-
 // Credentials of the user.
 extension OfflineCache {
   /// Sends a credential with all requests to the folder of a URL and below it, without waiting for

@@ -1,15 +1,4 @@
-public import CacheClient
-import CacheFormat
 import CacheSystem
-public import Foundation
-import HTTPCaching
-import HTTPSemantics
-import HTTPTransports
-import Reachability
-
-#if canImport(FoundationNetworking)
-  public import FoundationNetworking
-#endif
 
 /// The settings of a download, besides the request.
 public struct DownloadSettings: Sendable {

@@ -1,15 +1,3 @@
-import CacheClient
-import CacheFormat
-public import Foundation
-import HTTPCaching
-import HTTPSemantics
-import HTTPTransports
-import Reachability
-
-#if canImport(FoundationNetworking)
-  public import FoundationNetworking
-#endif
-
 // Fetching, with the method names of URLSession.
 extension OfflineCache {
   /// Answers a request from the store or the network and returns the whole content.

@@ -1,11 +1,3 @@
-public import CacheClient
-public import Foundation
-import HTTPTransports
-
-#if canImport(FoundationNetworking)
-  public import FoundationNetworking
-#endif
-
 /// The result of one request of a prefetch.
 public enum PrefetchResult: Sendable {
   /// The content is stored, or a substitute has it. The metadata of the response shows whether it

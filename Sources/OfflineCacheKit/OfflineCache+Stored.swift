@@ -1,14 +1,4 @@
-import CacheClient
-import CacheFormat
-public import CacheStore
 import CacheSystem
-public import Foundation
-import HTTPCaching
-import HTTPSemantics
-
-#if canImport(FoundationNetworking)
-  public import FoundationNetworking
-#endif
 
 // Stored responses, with the method names of URLCache. These calls block for as long as the disk
 // takes.

@@ -1,6 +1,3 @@
-import CacheStore
-import Foundation
-
 // What the system of a mobile device wants to know of a cache.
 extension OfflineCache {
   /// Releases the lock on the store until the next write: call it before the app is suspended, if

@@ -1,11 +1,3 @@
-public import CacheClient
-public import Foundation
-import HTTPTransports
-
-#if canImport(FoundationNetworking)
-  public import FoundationNetworking
-#endif
-
 extension OfflineCache {
   /// Asks the server whether it has a newer version than the stored response, or than the
   /// downloaded file. Neither is changed, even if the server cannot be reached.

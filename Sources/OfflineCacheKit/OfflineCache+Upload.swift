@@ -1,11 +1,4 @@
-public import CacheClient
 import CacheSystem
-public import Foundation
-import HTTPSemantics
-
-#if canImport(FoundationNetworking)
-  public import FoundationNetworking
-#endif
 
 // Sending files and forms. Stored responses that a successful request makes invalid are removed.
 extension OfflineCache {

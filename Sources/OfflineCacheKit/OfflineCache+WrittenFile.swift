@@ -1,14 +1,4 @@
-import CacheClient
-import CacheFormat
 import CacheSystem
-import Foundation
-import HTTPCaching
-import HTTPSemantics
-import MessageDigests
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
 
 // Writing responses to files, from the store or from the network.
 extension OfflineCache {

@@ -1,24 +1,11 @@
-public import CacheClient
-public import CacheStore
 import CacheSystem
-public import Foundation
-import HTTPSemantics
-public import HTTPTransports
-public import Reachability
 
 #if canImport(Darwin)
-  import URLSessionHTTP
-
   /// The transport of a cache that is made without one.
   private typealias DefaultTransport = URLSessionTransport
 #else
-  import CurlHTTP
-
   /// The transport of a cache that is made without one.
   private typealias DefaultTransport = CurlTransport
-#endif
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
 #endif
 
 /// Answers `URLRequest`s from a persistent store and from the network, as the rules of HTTP say.

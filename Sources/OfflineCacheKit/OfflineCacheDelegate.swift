@@ -1,9 +1,3 @@
-#if canImport(FoundationNetworking)
-  public import FoundationNetworking
-#else
-  public import Foundation
-#endif
-
 /// Decides whether stored responses may be used, and is notified when the size changes.
 ///
 /// A type of any isolation can be a delegate. A `@MainActor` class implements

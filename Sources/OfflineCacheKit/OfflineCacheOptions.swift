@@ -1,15 +1,4 @@
-public import CacheClient
-public import CacheStore
 public import CacheSystem
-public import HTTPCaching
-public import HTTPSemantics
-public import HTTPTransports
-public import Reachability
-public import RemoteTier
-
-#if canImport(Darwin)
-  public import Foundation
-#endif
 
 /// The configuration of an ``OfflineCache``.
 public struct OfflineCacheOptions: Sendable {

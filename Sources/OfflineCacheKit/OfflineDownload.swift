@@ -1,7 +1,4 @@
-public import CacheClient
-import CacheFormat
 import CacheSystem
-public import Foundation
 
 /// A download that was started.
 ///

@@ -1,10 +1,4 @@
-public import CacheClient
 import CacheSystem
-public import Foundation
-
-#if canImport(FoundationNetworking)
-  public import FoundationNetworking
-#endif
 
 /// A request with a completion handler. It begins with ``resume()``, like a URLSessionTask.
 public final class OfflineTask: Sendable {

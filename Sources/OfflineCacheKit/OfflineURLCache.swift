@@ -1,12 +1,3 @@
-import CacheFormat
-import CacheStore
-public import Foundation
-import HTTPSemantics
-
-#if canImport(FoundationNetworking)
-  public import FoundationNetworking
-#endif
-
 /// A `URLCache` for `configuration.urlCache` that uses an ``OfflineCache``.
 ///
 /// On Apple platforms URLSession reads from it and stores into it. On Linux URLSession reads from

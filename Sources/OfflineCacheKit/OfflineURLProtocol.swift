@@ -1,12 +1,4 @@
 import CacheSystem
-import HTTPSemantics
-
-#if canImport(FoundationNetworking)
-  import Foundation
-  public import FoundationNetworking
-#else
-  public import Foundation
-#endif
 
 /// Makes an existing URLSession use a cache.
 ///

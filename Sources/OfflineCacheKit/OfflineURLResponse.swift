@@ -1,11 +1,3 @@
-import CacheClient
-public import Foundation
-import HTTPSemantics
-
-#if canImport(FoundationNetworking)
-  public import FoundationNetworking
-#endif
-
 /// An `HTTPURLResponse` with information about its source, its age and the reason for its use.
 ///
 /// Fields of one name are joined with `, `, as in Foundation. The fields describe the data: if a

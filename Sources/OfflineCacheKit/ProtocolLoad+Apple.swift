@@ -1,10 +1,4 @@
 #if canImport(Darwin)
-  import CacheClient
-  import Foundation
-  import HTTPAuthentication
-  import HTTPSemantics
-  import HTTPTransports
-
   // On Apple platforms the client of a URLProtocol gets redirects and challenges, and passes them to
   // the delegate of the session. On Linux both crash or hang in Foundation.
   extension ProtocolLoad {

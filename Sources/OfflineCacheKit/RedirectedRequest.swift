@@ -1,11 +1,3 @@
-import Foundation
-import HTTPSemantics
-import HTTPTransports
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 extension URLRequest {
   /// Returns the request that follows a redirect, or `nil` if the response is none that can be
   /// followed. A request to another origin loses all fields that may be credentials.

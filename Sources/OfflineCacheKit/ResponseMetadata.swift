@@ -1,9 +1,3 @@
-import CacheClient
-import CacheFormat
-public import Foundation
-import HTTPCaching
-import HTTPSemantics
-
 /// The source of a response, its age, and the reason for its use.
 public struct ResponseMetadata: Sendable, Hashable {
   /// The place the body came from.

@@ -1,5 +1,3 @@
-import CacheClient
-
 /// The reason why a stored response, or a file, is used in place of the network.
 enum StandIn: Hashable, CustomStringConvertible {
   /// The network was asked, and failed.

@@ -1,7 +1,3 @@
-public import CacheFormat
-public import CacheStore
-public import Foundation
-
 // Values encoded as JSON.
 extension Store {
   /// Stores a value, encoded as JSON, under a key, and replaces the previous entry.

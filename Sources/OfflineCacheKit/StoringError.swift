@@ -1,7 +1,3 @@
-public import CacheClient
-public import CacheStore
-public import Foundation
-
 /// The reason why ``OfflineCache/store(_:for:)`` has not stored a response.
 public enum StoringError: Error, Sendable, CustomStringConvertible {
   /// The URL of the request cannot be fetched.

@@ -1,6 +1,4 @@
 import CacheSystem
-import Foundation
-import HTTPTransports
 
 /// The bytes of an `InputStream`. The stream blocks, so it is read on its own thread.
 final class StreamSource: RequestBodySource {

@@ -1,12 +1,4 @@
-import CacheClient
 import CacheSystem
-import Foundation
-import HTTPSemantics
-import HTTPTransports
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
 
 extension URLError {
   /// Creates an error that names URL and cause, with the typed error underneath if there is one.

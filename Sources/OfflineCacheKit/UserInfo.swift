@@ -1,6 +1,3 @@
-import CacheFormat
-import Foundation
-
 /// Converts the user info of a `CachedURLResponse`, which may have any values, to one field of an
 /// entry.
 ///

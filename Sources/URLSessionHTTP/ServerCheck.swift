@@ -2,9 +2,6 @@ import Foundation
 import HTTPTransports
 import MessageDigests
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
 #if canImport(Security)
   import HTTPSemantics
   import Security

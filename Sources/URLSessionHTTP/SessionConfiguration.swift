@@ -3,9 +3,6 @@ import Foundation
 import HTTPSemantics
 import HTTPTransports
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
 #if canImport(Network)
   import Network
 #endif

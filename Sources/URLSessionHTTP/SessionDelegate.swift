@@ -4,10 +4,6 @@ import HTTPSemantics
 import HTTPTransports
 import Synchronization
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// Receives the calls of the sessions of one transport, and passes each to its task.
 final class SessionDelegate: NSObject, URLSessionDataDelegate, URLSessionDownloadDelegate, Sendable
 {

@@ -1,10 +1,6 @@
 import Foundation
 import HTTPTransports
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 enum SessionFailure {
   static func error(_ error: any Error, _ transfer: Transfer) -> TransportError {
     guard let error = error as? URLError else {

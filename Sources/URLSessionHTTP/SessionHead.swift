@@ -2,10 +2,6 @@ import Foundation
 import HTTPSemantics
 import HTTPTransports
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// The head of a response of URLSession, which may have decoded the body.
 ///
 /// The head is made to agree with the decoded body: a weak tag, no length. The tag of a later 304 is

@@ -2,10 +2,6 @@ import Foundation
 import HTTPSemantics
 import HTTPTransports
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// Translates a request to Foundation's. All fields that URLSession would add are set here, because
 /// `Vary` selects by what is sent.
 enum SessionRequest {

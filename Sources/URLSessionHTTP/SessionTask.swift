@@ -4,10 +4,6 @@ import HTTPSemantics
 import HTTPTransports
 import Synchronization
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// One task of URLSession and the transfer that it carries out. Called by the session's delegate.
 final class SessionTask: Sendable {
   private struct State {

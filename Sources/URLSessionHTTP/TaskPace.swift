@@ -3,10 +3,6 @@ import Foundation
 import HTTPTransports
 import Synchronization
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// Suspends and resumes a task of URLSession as its reader wants, and cancels it.
 ///
 /// The task is called under the mutex, so that a suspension and a resumption that come at the same

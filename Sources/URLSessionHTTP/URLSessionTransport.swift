@@ -4,7 +4,8 @@ public import HTTPSemantics
 public import HTTPTransports
 
 #if canImport(FoundationNetworking)
-  import FoundationNetworking
+  // For all files of this module.
+  @_exported public import FoundationNetworking
 #endif
 
 /// Sends requests with URLSession: the transport for Apple platforms. On Linux it is built for tests

@@ -1,13 +1,7 @@
-import CacheFormat
-import CacheStore
 import CacheSystem
 import ClientTesting
 import Foundation
-import HTTPCaching
-import HTTPSemantics
-import HTTPTransports
 import Synchronization
-import TestSupport
 import Testing
 
 @testable import CacheClient

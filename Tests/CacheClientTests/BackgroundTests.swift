@@ -1,9 +1,5 @@
-import CacheStore
 import ClientTesting
-import HTTPSemantics
-import HTTPTransports
 import Synchronization
-import TestSupport
 import Testing
 
 @testable import CacheClient

@@ -1,8 +1,5 @@
 import CacheSystem
 import ClientTesting
-import HTTPCaching
-import HTTPSemantics
-import HTTPTransports
 import MessageDigests
 import Synchronization
 import Testing

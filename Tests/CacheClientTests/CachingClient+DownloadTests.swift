@@ -1,9 +1,6 @@
-import CacheStore
 import CacheSystem
 import ClientTesting
 import Foundation
-import HTTPSemantics
-import HTTPTransports
 import MessageDigests
 import SimulatedFiles
 import Testing

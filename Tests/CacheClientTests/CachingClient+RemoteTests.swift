@@ -1,9 +1,4 @@
-import CacheStore
 import ClientTesting
-import HTTPCaching
-import HTTPSemantics
-import HTTPTransports
-import RemoteTier
 import Testing
 
 @testable import CacheClient

@@ -1,10 +1,4 @@
-import CacheFormat
-import CacheStore
 import ClientTesting
-import HTTPCaching
-import HTTPSemantics
-import HTTPTransports
-import TestSupport
 import Testing
 
 @testable import CacheClient

@@ -1,8 +1,4 @@
 import ClientTesting
-import HTTPCaching
-import HTTPDownloads
-import HTTPSemantics
-import HTTPTransports
 import Testing
 
 @testable import CacheClient

@@ -1,9 +1,4 @@
-import CacheFormat
-import CacheStore
 import ClientTesting
-import HTTPCaching
-import HTTPSemantics
-import HTTPTransports
 import Synchronization
 import Testing
 

@@ -1,7 +1,5 @@
 import ContentCoding
 import Foundation
-import HTTPCaching
-import HTTPTransports
 import Testing
 
 @testable import CacheClient

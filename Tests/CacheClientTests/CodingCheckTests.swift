@@ -1,10 +1,6 @@
-import CacheStore
 import ClientTesting
 import ContentCoding
-import HTTPSemantics
-import HTTPTransports
 import Synchronization
-import TestSupport
 import Testing
 
 @testable import CacheClient

@@ -1,8 +1,4 @@
-import CacheFormat
-import CacheStore
 import ClientTesting
-import HTTPSemantics
-import HTTPTransports
 import Testing
 
 @testable import CacheClient

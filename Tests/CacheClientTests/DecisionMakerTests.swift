@@ -1,8 +1,5 @@
-import CacheStore
 import CacheSystem
 import ClientTesting
-import HTTPCaching
-import HTTPSemantics
 import Testing
 
 @testable import CacheClient

@@ -1,11 +1,6 @@
-import CacheFormat
 import CacheSystem
 import ClientTesting
-import HTTPCaching
-import HTTPSemantics
-import HTTPTransports
 import Synchronization
-import TestSupport
 import Testing
 
 @testable import CacheClient

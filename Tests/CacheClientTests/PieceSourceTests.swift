@@ -1,9 +1,5 @@
-import CacheFormat
-import CacheStore
 import ClientTesting
 import Foundation
-import HTTPCaching
-import HTTPSemantics
 import Testing
 
 @testable import CacheClient

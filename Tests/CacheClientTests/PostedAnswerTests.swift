@@ -1,8 +1,4 @@
-import CacheStore
 import ClientTesting
-import HTTPCaching
-import HTTPSemantics
-import HTTPTransports
 import Testing
 
 @testable import CacheClient

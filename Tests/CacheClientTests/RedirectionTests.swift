@@ -1,10 +1,5 @@
-import CacheFormat
-import CacheStore
 import ClientTesting
 import Foundation
-import HTTPSemantics
-import HTTPTransports
-import TestSupport
 import Testing
 
 @testable import CacheClient

@@ -1,9 +1,5 @@
 import ClientTesting
-import HTTPDownloads
-import HTTPSemantics
-import HTTPTransports
 import MessageDigests
-import RemoteTier
 import Testing
 
 @testable import CacheClient

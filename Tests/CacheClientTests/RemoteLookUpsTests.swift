@@ -1,7 +1,4 @@
 import ClientTesting
-import HTTPCaching
-import HTTPSemantics
-import HTTPTransports
 import Testing
 
 @testable import CacheClient

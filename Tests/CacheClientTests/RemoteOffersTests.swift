@@ -1,7 +1,4 @@
-import CacheStore
 import ClientTesting
-import HTTPCaching
-import HTTPSemantics
 import MessageDigests
 import Testing
 

@@ -1,11 +1,6 @@
 import CLibrary
-import CacheStore
 import CacheSystem
 import ClientTesting
-import HTTPCaching
-import HTTPSemantics
-import HTTPTransports
-import RemoteTier
 import SimulatedFiles
 import Testing
 

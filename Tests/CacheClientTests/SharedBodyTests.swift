@@ -1,13 +1,7 @@
-import CacheFormat
-import CacheStore
 import CacheSystem
 import ClientTesting
-import HTTPCaching
-import HTTPSemantics
-import HTTPTransports
 import SimulatedFiles
 import Synchronization
-import TestSupport
 import Testing
 
 @testable import CacheClient

@@ -1,10 +1,8 @@
-import CacheFormat
 import CacheStore
 import CacheSystem
 import ClientTesting
 import HTTPSemantics
 import HTTPTransports
-import TestSupport
 import Testing
 
 @testable import CacheClient

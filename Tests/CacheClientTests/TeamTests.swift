@@ -1,10 +1,6 @@
 import ClientTesting
 import Foundation
-import HTTPSemantics
-import HTTPTransports
-import RemoteTier
 import Synchronization
-import TestSupport
 import Testing
 
 @testable import CacheClient

@@ -1,9 +1,4 @@
-import CacheFormat
 import ClientTesting
-import HTTPCaching
-import HTTPSemantics
-import HTTPTransports
-import TestSupport
 import Testing
 
 @testable import CacheClient

@@ -1,8 +1,6 @@
 import ClientTesting
 import ContentCoding
 import Foundation
-import HTTPSemantics
-import HTTPTransports
 import Testing
 
 @testable import CacheClient

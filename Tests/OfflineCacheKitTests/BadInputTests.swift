@@ -1,18 +1,8 @@
-import CacheClient
-import CacheFormat
-import CacheStore
 import CurlHTTP
-import Foundation
-import HTTPSemantics
 import LoopbackOrigin
-import TestSupport
 import Testing
 
 @testable import OfflineCacheKit
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
 
 @Suite(.timeLimit(.minutes(5)))
 struct BadInputTests {

@@ -1,12 +1,7 @@
-import Foundation
 import TestSupport
 import Testing
 
 @testable import OfflineCacheKit
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
 
 @Suite struct FilePlaceTests {
   private let folder = TemporaryFolder()

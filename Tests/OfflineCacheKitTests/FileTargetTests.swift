@@ -1,17 +1,11 @@
 import CacheSystem
-import Foundation
 import HTTPDownloads
-import HTTPSemantics
 import HTTPTransports
 import SimulatedFiles
 import TestSupport
 import Testing
 
 @testable import OfflineCacheKit
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
 
 @Suite(.timeLimit(.minutes(1))) struct FileTargetTests {
   private let folder = TemporaryFolder()

@@ -1,14 +1,8 @@
-import CacheClient
-import Foundation
 import LoopbackOrigin
 import Synchronization
 import Testing
 
 @testable import OfflineCacheKit
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
 
 /// Lifetimes that the caller states, of files and of what is stored.
 @Suite(.timeLimit(.minutes(5)))

@@ -1,4 +1,3 @@
-import HTTPSemantics
 import Testing
 
 @testable import OfflineCacheKit

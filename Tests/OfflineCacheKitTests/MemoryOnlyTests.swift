@@ -1,13 +1,7 @@
-import CacheClient
-import Foundation
 import LoopbackOrigin
 import Testing
 
 @testable import OfflineCacheKit
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
 
 /// Responses with the storage policy `allowedInMemoryOnly`.
 @Suite(.timeLimit(.minutes(5))) struct MemoryOnlyTests {

@@ -1,12 +1,7 @@
-import Foundation
 import LoopbackOrigin
 import Testing
 
 @testable import OfflineCacheKit
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
 
 @Suite(.timeLimit(.minutes(2)))
 struct OfflineCacheBytesTests {

@@ -1,19 +1,10 @@
-import CacheClient
-import CacheStore
 import CurlHTTP
-import Foundation
-import HTTPTransports
 import LoopbackOrigin
 import NginxOrigin
 import Synchronization
-import TestSupport
 import Testing
 
 @testable import OfflineCacheKit
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
 
 /// Needs nginx and openssl of Debian.
 @Suite(.enabled(if: NginxOrigin.isInstalled, "nginx and openssl are not installed"))

@@ -1,15 +1,10 @@
 import CacheClient
 import CacheSystem
 import Dispatch
-import Foundation
 import LoopbackOrigin
 import Testing
 
 @testable import OfflineCacheKit
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
 
 @Suite(.timeLimit(.minutes(5)))
 struct OfflineCacheDownloadTests {

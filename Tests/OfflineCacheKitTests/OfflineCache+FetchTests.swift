@@ -1,17 +1,8 @@
-import CacheClient
-import Foundation
-import HTTPCaching
-import HTTPSemantics
-import HTTPTransports
 import LoopbackOrigin
 import Synchronization
 import Testing
 
 @testable import OfflineCacheKit
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
 
 @Suite(.timeLimit(.minutes(2)))
 struct OfflineCacheFetchTests {

@@ -1,19 +1,11 @@
 import CurlHTTP
 import Dispatch
-import Foundation
-import HTTPSemantics
-import HTTPTransports
 import LoopbackOrigin
 import Synchronization
-import TestSupport
 import Testing
 
 @testable import CacheClient
 @testable import OfflineCacheKit
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
 
 @Suite(.timeLimit(.minutes(5))) struct OfflineCachePrefetchTests {
   @Test func `what was prefetched answers without the network, each with its result`() async throws

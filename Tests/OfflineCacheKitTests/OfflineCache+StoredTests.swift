@@ -1,16 +1,7 @@
-import CacheClient
-import CacheStore
-import Foundation
-import HTTPCaching
-import HTTPSemantics
 import LoopbackOrigin
 import Testing
 
 @testable import OfflineCacheKit
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
 
 @Suite(.timeLimit(.minutes(5)))
 struct OfflineCacheStoredTests {

@@ -1,15 +1,8 @@
-import CacheClient
-import Foundation
-import HTTPTransports
 import LoopbackOrigin
 import Synchronization
 import Testing
 
 @testable import OfflineCacheKit
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
 
 struct OfflineCacheUploadTests {
   private func text(_ answer: (Data, OfflineURLResponse)) -> String {

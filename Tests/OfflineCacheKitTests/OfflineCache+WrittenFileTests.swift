@@ -1,16 +1,9 @@
-import CacheClient
-import CacheStore
-import Foundation
 import LoopbackOrigin
 import MessageDigests
 import Synchronization
 import Testing
 
 @testable import OfflineCacheKit
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
 
 /// Downloads of what is stored as well.
 @Suite(.timeLimit(.minutes(5)))

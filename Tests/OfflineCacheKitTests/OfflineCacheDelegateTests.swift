@@ -1,12 +1,7 @@
-import Foundation
 import LoopbackOrigin
 import OfflineCacheKit
 import Synchronization
 import Testing
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
 
 @Suite(.timeLimit(.minutes(5))) struct OfflineCacheDelegateTests {
   /// A model of a user interface: all of its state is on the main actor.

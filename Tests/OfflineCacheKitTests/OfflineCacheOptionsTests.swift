@@ -1,13 +1,7 @@
-import Foundation
 import LoopbackOrigin
 import OfflineCacheKit
 import Synchronization
-import TestSupport
 import Testing
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
 
 /// What a program can set with `import OfflineCacheKit` alone: no module below it is imported here.
 @Suite(.timeLimit(.minutes(5))) struct OfflineCacheOptionsTests {

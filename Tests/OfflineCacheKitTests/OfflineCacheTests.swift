@@ -1,14 +1,8 @@
-import CacheStore
-import Foundation
 import LoopbackOrigin
 import TestSupport
 import Testing
 
 @testable import OfflineCacheKit
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
 
 @Suite(.timeLimit(.minutes(5)))
 struct OfflineCacheTests {

@@ -1,17 +1,9 @@
-import CacheClient
 import Dispatch
-import Foundation
 import LoopbackOrigin
-import MessageDigests
 import Synchronization
-import TestSupport
 import Testing
 
 @testable import OfflineCacheKit
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
 
 @Suite(.timeLimit(.minutes(5)))
 struct OfflineDownloadTests {

@@ -1,14 +1,7 @@
-import CacheClient
-import Foundation
-import HTTPSemantics
 import LoopbackOrigin
 import Testing
 
 @testable import OfflineCacheKit
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
 
 @Suite(.timeLimit(.minutes(5)))
 struct OfflineModeTests {

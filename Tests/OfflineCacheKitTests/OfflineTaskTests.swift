@@ -1,14 +1,8 @@
-import Foundation
 import LoopbackOrigin
 import Synchronization
-import TestSupport
 import Testing
 
 @testable import OfflineCacheKit
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
 
 @Suite(.timeLimit(.minutes(2)))
 struct OfflineTaskTests {

@@ -1,14 +1,8 @@
-import Foundation
 import LoopbackOrigin
 import Synchronization
-import TestSupport
 import Testing
 
 @testable import OfflineCacheKit
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
 
 /// Under real sessions. What could crash or hang is in the tests that run `sessionprobe`.
 @Suite(.timeLimit(.minutes(5)), .serialized)

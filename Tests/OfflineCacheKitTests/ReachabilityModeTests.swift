@@ -1,17 +1,8 @@
-import CacheClient
-import Foundation
-import HTTPSemantics
-import HTTPTransports
 import LoopbackOrigin
-import Reachability
 import Synchronization
 import Testing
 
 @testable import OfflineCacheKit
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
 
 @Suite(.timeLimit(.minutes(5))) struct ReachabilityModeTests {
   private let network = ManualReachability(.free)

@@ -1,13 +1,6 @@
-import Foundation
-import HTTPSemantics
-import HTTPTransports
 import Testing
 
 @testable import OfflineCacheKit
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
 
 @Suite struct RedirectedRequestTests {
   private func next(

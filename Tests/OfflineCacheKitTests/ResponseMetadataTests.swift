@@ -1,12 +1,7 @@
-import Foundation
 import LoopbackOrigin
 import Testing
 
 @testable import OfflineCacheKit
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
 
 @Suite(.timeLimit(.minutes(2))) struct ResponseMetadataTests {
   /// Values of `Age`, and the seconds that they mean (RFC 9111, section 5.1).

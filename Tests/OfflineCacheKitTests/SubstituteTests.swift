@@ -1,14 +1,7 @@
-import CacheClient
-import Foundation
-import Reachability
 import TestSupport
 import Testing
 
 @testable import OfflineCacheKit
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
 
 @Suite(.timeLimit(.minutes(5))) struct SubstituteTests {
   private let temporary = TemporaryFolder()

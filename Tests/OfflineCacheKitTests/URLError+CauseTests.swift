@@ -1,17 +1,7 @@
-import CacheClient
 import ContentCoding
-import Foundation
-import HTTPCaching
-import HTTPDownloads
-import HTTPSemantics
-import HTTPTransports
 import Testing
 
 @testable import OfflineCacheKit
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
 
 @Suite struct URLErrorCauseTests {
   private static let transport: [(TransportError.Code, URLError.Code)] = [

@@ -1,5 +1,3 @@
-import CacheFormat
-import Foundation
 import Testing
 
 @testable import OfflineCacheKit

@@ -1,7 +1,6 @@
 import Foundation
 import HTTPTransports
 import NginxOrigin
-import TestSupport
 import Testing
 
 @testable import URLSessionHTTP

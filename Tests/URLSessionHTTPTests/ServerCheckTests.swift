@@ -1,9 +1,6 @@
-import HTTPSemantics
-import HTTPTransports
 import MessageDigests
 import NginxOrigin
 import Synchronization
-import TestSupport
 import Testing
 import TransportTesting
 

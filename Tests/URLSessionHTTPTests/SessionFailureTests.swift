@@ -4,10 +4,6 @@ import Testing
 
 @testable import URLSessionHTTP
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 @Suite struct SessionFailureTests {
   @Test(arguments: [
     (URLError.Code.cannotFindHost, TransportError.Code.cannotResolve),

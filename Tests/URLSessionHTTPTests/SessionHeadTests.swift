@@ -5,10 +5,6 @@ import Testing
 
 @testable import URLSessionHTTP
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 @Suite struct SessionHeadTests {
   private func head(
     _ fields: [String: String], status: Int = 200, request: HTTPFields = [],

@@ -1,14 +1,8 @@
 import Foundation
-import HTTPSemantics
-import HTTPTransports
 import Testing
 import TransportTesting
 
 @testable import URLSessionHTTP
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
 
 @Suite struct SessionRequestTests {
   private func make(

@@ -1,16 +1,8 @@
 import Foundation
-import HTTPSemantics
-import HTTPTransports
-import LoopbackOrigin
-import TestSupport
 import Testing
 import TransportTesting
 
 @testable import URLSessionHTTP
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
 
 @Suite struct URLSessionTransportTests {
   private func refusal(

@@ -1,12 +1,5 @@
-import CacheStore
-import Foundation
 import LoopbackOrigin
 import OfflineCacheKit
-import TestSupport
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
 
 func stop(_ code: Int32, _ message: String) -> Never {
   FileHandle.standardError.write(Data("sessionprobe: \(message)\n".utf8))

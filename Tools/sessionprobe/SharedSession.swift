@@ -1,11 +1,6 @@
-import Foundation
 import LoopbackOrigin
 import OfflineCacheKit
 import Synchronization
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
 
 /// The cache under `URLSession.shared`, which takes classes that are registered before its first use.
 struct SharedSession {

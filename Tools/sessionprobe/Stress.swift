@@ -1,12 +1,6 @@
-import Foundation
 import LoopbackOrigin
 import OfflineCacheKit
 import Synchronization
-import TestSupport
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
 
 /// How a program waits for its requests.
 enum Mode: String, CaseIterable {

@@ -1,8 +1,4 @@
-import CacheFormat
-import CacheStore
 import CacheSystem
-import HTTPCaching
-import HTTPSemantics
 
 // Files that ship with the program and answer for URLs.
 extension CachingClient {

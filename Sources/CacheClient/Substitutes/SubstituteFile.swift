@@ -1,6 +1,4 @@
-import CacheFormat
 import CacheSystem
-import HTTPCaching
 import Synchronization
 
 /// An open file that answers for a URL.

@@ -1,5 +1,3 @@
-import HTTPSemantics
-
 /// The URLs of a rule.
 enum SubstitutePattern: Sendable, Hashable {
   case exact(NormalizedURL)

@@ -1,5 +1,3 @@
-import HTTPSemantics
-
 /// A file or folder that answers for URLs.
 public struct SubstituteRule: Sendable, Hashable {
   /// The file or folder of a rule.

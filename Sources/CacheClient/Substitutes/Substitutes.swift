@@ -1,5 +1,4 @@
 import CacheSystem
-import HTTPSemantics
 import Synchronization
 
 /// The files that ship with a program and answer for URLs.

@@ -1,9 +1,5 @@
 import ClientTesting
 import Foundation
-import HTTPAuthentication
-import HTTPCaching
-import HTTPSemantics
-import HTTPTransports
 import Testing
 
 @testable import CacheClient

@@ -1,7 +1,5 @@
-import CacheFormat
 import CacheSystem
 import Foundation
-import HTTPCaching
 import Testing
 
 @testable import CacheClient

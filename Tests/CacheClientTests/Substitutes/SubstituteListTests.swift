@@ -1,5 +1,4 @@
 import Foundation
-import HTTPSemantics
 import Testing
 
 @testable import CacheClient

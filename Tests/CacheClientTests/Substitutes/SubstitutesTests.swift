@@ -1,6 +1,5 @@
 import CacheSystem
 import Foundation
-import HTTPSemantics
 import Synchronization
 import Testing
 

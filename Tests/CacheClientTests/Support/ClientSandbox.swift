@@ -1,12 +1,7 @@
-import CacheFormat
-import CacheStore
 import CacheSystem
 import ClientTesting
 import Foundation
-import HTTPCaching
-import HTTPSemantics
 import Synchronization
-import TestSupport
 
 @testable import CacheClient
 

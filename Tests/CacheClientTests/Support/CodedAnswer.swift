@@ -1,5 +1,4 @@
 import ClientTesting
-import HTTPSemantics
 
 extension ScriptedTransport.Answer {
   /// An answer with a content coding, in pieces.

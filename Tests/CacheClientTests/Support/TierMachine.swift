@@ -1,8 +1,4 @@
-import CacheStore
 import ClientTesting
-import HTTPSemantics
-import HTTPTransports
-import RemoteTier
 
 @testable import CacheClient
 

@@ -1,9 +1,6 @@
 import CacheSystem
 import ClientTesting
-import HTTPCaching
-import HTTPSemantics
 import Synchronization
-import TestSupport
 
 @testable import CacheClient
 

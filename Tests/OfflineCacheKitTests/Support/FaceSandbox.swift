@@ -1,20 +1,10 @@
-import CacheClient
-import CacheStore
 import CacheSystem
 import CurlHTTP
-import Foundation
-import HTTPSemantics
-import HTTPTransports
 import LoopbackOrigin
 import Synchronization
-import TestSupport
 import Testing
 
 @testable import OfflineCacheKit
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
 
 /// A cache in a folder of its own and a server on loopback; both go away with it.
 final class FaceSandbox: Sendable {
