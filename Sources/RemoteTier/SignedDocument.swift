@@ -12,23 +12,15 @@ enum SignedDocument {
   ) -> [UInt8] {
     let code = MessageDigest.authenticationCode(of: inner, key: secret, .sha256)
     let raw = Base64.encode(Array(code.hexadecimal.utf8) + [0x0a] + inner)
-    var writer = JSONWriter(capacity: raw.utf8.count + 256)
-    writer.append("{\"outputFiles\":[")
-    for (index, body) in bodies.enumerated() {
-      if index > 0 { writer.append(",") }
-      writer.append("{\"path\":\"")
-      writer.appendInteger(UInt64(index))
-      writer.append("\",\"digest\":{\"hash\":\"")
-      writer.append(raw: body.digest.hexadecimal)
+    let files = bodies.enumerated().map { number, body in
       // Protocol buffers write 64-bit numbers as strings.
-      writer.append("\",\"sizeBytes\":\"")
-      writer.appendInteger(body.length)
-      writer.append("\"}}")
+      let digest = JSONText.object([
+        ("hash", .string(body.digest.hexadecimal)), ("sizeBytes", .string("\(body.length)")),
+      ])
+      return JSONText.object([("path", .string("\(number)")), ("digest", digest)])
     }
-    writer.append("],\"stdoutRaw\":\"")
-    writer.append(raw: raw)
-    writer.append("\"}")
-    return writer.bytes
+    let document = JSONText.object([("outputFiles", .array(files)), ("stdoutRaw", .string(raw))])
+    return Array(document.line.utf8)
   }
 
   /// Returns the inner document, whose signature is right.
