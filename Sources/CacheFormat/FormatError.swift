@@ -32,6 +32,10 @@ package struct FormatError: Error, Sendable, Hashable {
     self.offset = offset
     self.detail = detail
   }
+
+  static func missing(_ name: String, at end: Int) -> FormatError {
+    FormatError(.missingMember, at: end, "the member \"\(name)\" is missing")
+  }
 }
 
 extension FormatError: CustomStringConvertible {

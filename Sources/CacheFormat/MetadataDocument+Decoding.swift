@@ -122,9 +122,7 @@ private struct Draft {
   /// Returns the entry if all required members were read.
   func entry(at end: Int) throws(FormatError) -> StoredEntry {
     func required<Value>(_ value: Value?, _ name: String) throws(FormatError) -> Value {
-      guard let value else {
-        throw FormatError(.missingMember, at: end, "the member \"\(name)\" is missing")
-      }
+      guard let value else { throw .missing(name, at: end) }
       return value
     }
     let metadata = EntryMetadata(

@@ -96,16 +96,11 @@ private struct Draft {
   }
 
   func description(at end: Int) throws(FormatError) -> StoreDescription {
-    func required<Value>(_ value: Value?, _ name: String) throws(FormatError) -> Value {
-      guard let value else {
-        throw FormatError(.missingMember, at: end, "the member \"\(name)\" is missing")
-      }
-      return value
-    }
-    _ = try required(hasFormat ? true : nil, "format")
-    let id = try required(id, "id")
+    guard hasFormat else { throw .missing("format", at: end) }
+    guard let id else { throw .missing("id", at: end) }
+    guard let hashSeed else { throw .missing("hashSeed", at: end) }
+    guard let created else { throw .missing("created", at: end) }
     return StoreDescription(
-      id: StoreDescription.ID(high: id.high, low: id.low),
-      hashSeed: try required(hashSeed, "hashSeed"), created: try required(created, "created"))
+      id: StoreDescription.ID(high: id.high, low: id.low), hashSeed: hashSeed, created: created)
   }
 }
