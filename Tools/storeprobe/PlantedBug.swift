@@ -50,7 +50,7 @@ enum PlantedBug: String, CaseIterable {
     _ key: String, in store: Store, at path: String
   ) -> (info: EntryInfo, body: [UInt8])? {
     let info = store.info(for: ByteString(key))
-    if isOn(.nocrc), let info, let body = UncheckedRead(path).body(of: key, info) {
+    if isOn(.nocrc), let info, let body = UncheckedRead(path: path).body(of: key, info) {
       return (info, body)
     }
     guard let entry = store.lookUp(ByteString(key)).entry else { return nil }
@@ -60,10 +60,8 @@ enum PlantedBug: String, CaseIterable {
 
 /// Reads a body past the store.
 private struct UncheckedRead {
-  private let path: String
+  let path: String
   private let system = RealFileSystem()
-
-  init(_ path: String) { self.path = path }
 
   func body(of key: String, _ info: EntryInfo) -> [UInt8]? {
     guard let root = try? system.open(userPath: path, [.read, .directory]),

@@ -41,14 +41,14 @@ extension AnswerRecord {
   /// The outcome by which the answer is counted, and the bytes that the origin sent for it; `nil`
   /// for the proxy's own pages, which are not counted.
   var account: Account? {
-    if source == .proxy && ((100..<400).contains(status) || isOwnPage) { return nil }
+    // The status pages are recorded by their paths.
+    if source == .proxy, (100..<400).contains(status) || url.hasPrefix(TargetRouter.pages) {
+      return nil
+    }
     let isCollapsed = cacheStatus?.isCollapsed == true && cacheStatus?.forwarded != nil
     let isFetched = source == .tunnel || (source == .network && !isCollapsed)
     return (AnswerOutcome(source, cacheStatus), isFetched ? bytesSent : 0)
   }
-
-  /// Whether it was one of the status pages, which are recorded by their paths.
-  fileprivate var isOwnPage: Bool { url.hasPrefix(TargetRouter.pages) }
 }
 
 extension CacheStatus {

@@ -22,7 +22,7 @@ struct SitesQuery: Sendable, Hashable {
       let value = Self.decoded(pair.count > 1 ? pair[1] : "")
       switch pair[0] {
       case "q": search = value
-      case "host": host = Self.isHost(value) ? value : nil
+      case "host": host = RequestHead.isAuthority(Array(value.utf8)) ? value : nil
       case "token": token = value
       default: break
       }
@@ -45,8 +45,6 @@ struct SitesQuery: Sendable, Hashable {
       ["http", "https"].map { ByteString("\(method) \($0)://\(host)/") }
     }
   }
-
-  private static func isHost(_ text: String) -> Bool { RequestHead.isAuthority(Array(text.utf8)) }
 
   private static func decoded(_ text: Substring) -> String {
     let bytes = text.utf8.map { $0 == UInt8(ascii: "+") ? UInt8(ascii: " ") : $0 }
