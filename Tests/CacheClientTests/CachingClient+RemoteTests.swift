@@ -6,10 +6,6 @@ import Testing
 /// Several machines that share a tier.
 @Suite(.timeLimit(.minutes(5)))
 struct CachingClientRemoteTests {
-  private func answer(_ body: [UInt8], _ fields: HTTPFields = fresh()) -> ScriptedTransport.Answer {
-    ScriptedTransport.Answer(body.isEmpty ? [] : [body], fields: fields)
-  }
-
   @Test(
     "what one machine has fetched, another one gets without the origin",
     arguments: [0, 1, 4096, 4097, 65_536, 65_537, 3_000_000])
@@ -101,10 +97,6 @@ struct CachingClientRemoteTests {
       (200, "Cache-Control: private=\"x\"", ""), (203, "Set-Cookie: a=b", ""),
     ])
   func notShared(status: Int, field: String, requestField: String) async throws {
-    func parsed(_ line: String) -> HTTPFields {
-      let parts = line.split(separator: ":", maxSplits: 1)
-      return parts.count == 2 ? [HTTPField(String(parts[0]), parts[1].dropFirst().description)] : []
-    }
     var answer = answer([1], fresh())
     answer.status = status
     answer.fields.append(contentsOf: Array(parsed(field)))

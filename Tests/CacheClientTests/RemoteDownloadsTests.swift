@@ -91,10 +91,6 @@ struct RemoteDownloadsTests {
       ("", "Authorization: Basic eDp5"), ("", "Cache-Control: no-cache"),
     ])
   func notShared(field: String, requestField: String) async throws {
-    func parsed(_ line: String) -> HTTPFields {
-      let parts = line.split(separator: ":", maxSplits: 1)
-      return parts.count == 2 ? [HTTPField(String(parts[0]), parts[1].dropFirst().description)] : []
-    }
     var fields = fresh()
     for field in parsed(field) { fields.replace(with: field) }
     let (origin, memory) = (server(content(9), fields), MemoryServer())

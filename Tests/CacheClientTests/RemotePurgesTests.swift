@@ -14,9 +14,6 @@ private struct LaterClock: WallClock {
 /// Purges of a tier, and the stores of its machines.
 @Suite(.timeLimit(.minutes(5)))
 struct RemotePurgesTests {
-  private func answer(_ body: [UInt8], _ fields: HTTPFields = fresh()) -> ScriptedTransport.Answer {
-    ScriptedTransport.Answer(body.isEmpty ? [] : [body], fields: fields)
-  }
   @Test("purges remove what other machines have stored, also one that was away")
   func purges() async throws {
     let origin = ScriptedTransport(answer([1]))

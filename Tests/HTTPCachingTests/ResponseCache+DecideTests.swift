@@ -50,9 +50,6 @@ struct ResponseCacheDecideTests {
   func `a response without Vary replaces one that has it and the same request`(status: Int) throws {
     let control = HTTPField("Cache-Control", "max-age=100")
     let vary = HTTPField("Vary", "Accept-Language")
-    func asking(_ language: String) -> HTTPRequest {
-      request("/a", [HTTPField("Accept-Language", language)])
-    }
     let sandbox = try CacheSandbox()
     for language in ["de", "en"] {
       try sandbox.load(asking(language), head(200, [control, vary]), content(10))

@@ -196,9 +196,6 @@ struct ResponseCacheHistoryTests {
   func `a page that was confirmed for another client is there for it without a network`(
     length: Int
   ) throws {
-    func asking(_ language: String) -> HTTPRequest {
-      request("/a", [HTTPField("Accept-Language", language)])
-    }
     let fields: HTTPFields = [HTTPField("Vary", "Accept-Language"), HTTPField("ETag", "\"1\"")]
     for keepsHistory in [true, false] {
       let sandbox = try CacheSandbox(keepsHistory: keepsHistory)
@@ -224,9 +221,6 @@ struct ResponseCacheHistoryTests {
   func `a confirmed page is not remembered with the bytes of the one that has replaced it`(
     length: Int
   ) throws {
-    func asking(_ language: String) -> HTTPRequest {
-      request("/a", [HTTPField("Accept-Language", language)])
-    }
     func fields(_ tag: String) -> HTTPFields {
       [HTTPField("Vary", "Accept-Language"), HTTPField("ETag", "\"\(tag)\"")]
     }

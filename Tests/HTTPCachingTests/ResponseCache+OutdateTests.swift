@@ -182,7 +182,3 @@ struct ResponseCacheOutdateTests {
     }
   }
 }
-
-private func + (left: HTTPFields, right: [HTTPField]) -> HTTPFields {
-  HTTPFields(Array(left) + right)
-}

@@ -265,7 +265,3 @@ struct ResponseCacheReceiveTests {
     }
   }
 }
-
-private func + (left: HTTPFields, right: [HTTPField]) -> HTTPFields {
-  HTTPFields(Array(left) + right)
-}

@@ -108,9 +108,6 @@ struct UsersTests {
 
   @Test func `a 304 for its caller alone is not kept in memory either`() throws {
     let sandbox = try CacheSandbox(role: .sharedCache, hotBytes: 1 << 20)
-    func asked(_ language: String) -> HTTPRequest {
-      request("/a", [HTTPField("Accept-Language", language)])
-    }
     func fields(_ tag: String) -> HTTPFields {
       [
         HTTPField("ETag", "\"\(tag)\""), HTTPField("Vary", "Accept-Language"),
@@ -118,9 +115,9 @@ struct UsersTests {
       ]
     }
     for language in ["de", "en"] {
-      try sandbox.load(asked(language), head(200, fields(language)), content(10))
+      try sandbox.load(asking(language), head(200, fields(language)), content(10))
     }
-    var alice = asked("en-GB")
+    var alice = asking("en-GB")
     alice.fields.append(HTTPField("Authorization", "Basic YTpi"))
     let forwarding = try #require(sandbox.forward(alice, policy: .protocolRules, at: 1))
     var confirmed = fields("en")
@@ -129,7 +126,7 @@ struct UsersTests {
     else { throw Unexpected() }
     #expect(try Served(serving).value("X-User") == "alice")
     for _ in 0..<2 {
-      let bob = try #require(try sandbox.served(asked("en"), at: 2))
+      let bob = try #require(try sandbox.served(asking("en"), at: 2))
       #expect(bob.value("X-User") == nil && bob.body == content(10))
     }
   }

@@ -11,6 +11,10 @@ struct DownloadRunAttemptTests {
   private let sandbox = DownloadSandbox()
   private let big = content(1_000_000)
 
+  private func redirect(_ location: String) -> FileServer.Fault {
+    .init(status: 302, fields: [HTTPField("Location", location)])
+  }
+
   @Test func `a part that is longer than its range never gets beyond it`() async throws {
     let server = FileServer(
       big,
@@ -31,9 +35,6 @@ struct DownloadRunAttemptTests {
   }
 
   @Test func `a redirect that leads elsewhere now gives no bytes to the same file`() async throws {
-    func redirect(_ location: String) -> FileServer.Fault {
-      .init(status: 302, fields: [HTTPField("Location", location)])
-    }
     let server = FileServer(
       big,
       faults: [redirect("/a?x=1"), .init(cut: 300_000), redirect("/a?x=2"), .init(cut: 10_000)])
@@ -52,9 +53,6 @@ struct DownloadRunAttemptTests {
 
   @Test func `a 304 of another file, to which a redirect leads now, confirms nothing`() async throws
   {
-    func redirect(_ location: String) -> FileServer.Fault {
-      .init(status: 302, fields: [HTTPField("Location", location)])
-    }
     let server = FileServer(big, faults: [redirect("/v2"), .init()])
     let downloader = sandbox.downloader(server)
     _ = try await downloader.download(sandbox.asked())

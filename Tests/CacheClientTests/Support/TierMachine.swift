@@ -48,3 +48,13 @@ struct TierMachine {
     return (bytes, response.cacheStatus.description)
   }
 }
+
+func answer(_ body: [UInt8], _ fields: HTTPFields = fresh()) -> ScriptedTransport.Answer {
+  ScriptedTransport.Answer(body.isEmpty ? [] : [body], fields: fields)
+}
+
+/// Returns the field in a line, or none of an empty one.
+func parsed(_ line: String) -> HTTPFields {
+  let parts = line.split(separator: ":", maxSplits: 1)
+  return parts.count == 2 ? [HTTPField(String(parts[0]), parts[1].dropFirst().description)] : []
+}

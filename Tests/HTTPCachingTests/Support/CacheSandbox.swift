@@ -176,7 +176,13 @@ func request(
   return HTTPRequest(method: HTTPMethod(rawValue: method), url: url, fields: fields)
 }
 
-/// Makes a head.
+/// Makes a request for content in a language.
+func asking(_ language: String) -> HTTPRequest {
+  request("/a", [HTTPField("Accept-Language", language)])
+}
+
+func + (left: HTTPFields, right: [HTTPField]) -> HTTPFields { HTTPFields(Array(left) + right) }
+
 func head(_ status: Int = 200, _ fields: HTTPFields = []) -> HTTPResponseHead {
   HTTPResponseHead(status: status, fields: fields)
 }
