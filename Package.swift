@@ -255,7 +255,7 @@ let package = Package(
       swiftSettings: house),
     // What the tests share.
     .target(
-      name: "TestSupport", dependencies: ["CLibrary"], path: "Tests/TestSupport",
+      name: "TestSupport", dependencies: ["CacheSystem", "CLibrary"], path: "Tests/TestSupport",
       swiftSettings: house),
 
     tests("CacheSystem", ["CacheSystem", "SimulatedFiles"]),

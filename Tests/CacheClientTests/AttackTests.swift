@@ -70,7 +70,7 @@ struct AttackTests {
           var found = Found()
           for _ in 0..<Self.operations / Self.tasks {
             await step(client, origin, &random, &found)
-            if random.next() % 8 == 0 { clock.advance(bySeconds: Int64(random.next() % 3)) }
+            if random.next() % 8 == 0 { clock.advance(bySeconds: Double(random.next() % 3)) }
           }
           return found
         }

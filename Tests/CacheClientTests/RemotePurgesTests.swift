@@ -6,11 +6,6 @@ import Testing
 
 @testable import CacheClient
 
-/// A clock that is ten minutes ahead.
-private struct LaterClock: WallClock {
-  func now() -> Int64 { SystemClock().now() + 600_000_000_000 }
-}
-
 /// Purges of a tier, and the stores of its machines.
 @Suite(.timeLimit(.minutes(5)))
 struct RemotePurgesTests {
@@ -87,7 +82,9 @@ struct RemotePurgesTests {
   func newServers() async throws {
     let origin = ScriptedTransport(answer([1]))
     let server = MemoryServer()
-    let one = try TierMachine(origin, MemoryServer(), store: Options(clock: LaterClock()))
+    let one = try TierMachine(
+      origin, MemoryServer(),
+      store: Options(clock: TestClock(SystemClock().now() + 600_000_000_000)))
     let other = try TierMachine(origin, server, base: "http://other.test/")
     try await other.tier.purge(.everything)
     try await one.fetch(request())

@@ -4,10 +4,6 @@ import TestSupport
 import Testing
 
 @Suite struct ClockTests {
-  private struct Stopped: WallClock {
-    func now() -> Int64 { -7 }
-  }
-
   @Test func `the time of day is that of Foundation, the cheap one is a little late`() {
     let before = Int64(Date().timeIntervalSince1970 * 1e9)
     let (rough, now) = (SystemClock().roughly(), SystemClock().now())
@@ -18,6 +14,6 @@ import Testing
   }
 
   @Test func `a clock of its own need not have a cheap time`() {
-    #expect(Stopped().roughly() == -7)
+    #expect(TestClock(-7).roughly() == -7)
   }
 }

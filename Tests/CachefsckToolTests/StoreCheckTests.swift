@@ -6,11 +6,6 @@ import StoreChecking
 import Testing
 import ToolTesting
 
-/// A clock that is two days ahead.
-private struct AheadClock: WallClock {
-  func now() -> Int64 { SystemClock().now() + 172_800_000_000_000 }
-}
-
 @Suite struct StoreCheckTests {
   @Test func `a whole store is clean and stays as it is`() throws {
     let tool = ToolRun()
@@ -66,7 +61,7 @@ private struct AheadClock: WallClock {
   @Test func `a whole store of another mode or a wrong clock is clean`() throws {
     let tool = ToolRun()
     try tool.shell("mkdir \"$0\"; chmod 755 \"$0\"")
-    let clock = AheadClock()
+    let clock = TestClock(SystemClock().now() + 172_800_000_000_000)
     let store = try Store(at: tool.store, options: Options(clock: clock))
     try store.put([1], for: "a")
     store.close()

@@ -15,7 +15,7 @@ import Testing
       listen: ListenAddress(host: "127.0.0.1", port: 0),
       origin: try NormalizedURL("http://origin.test"), threads: 1, idleSeconds: 3600)
     let server = ProxyServer(
-      backend: backend, options: options, pages: nil, observers: [], clock: FixedClock())
+      backend: backend, options: options, pages: nil, observers: [], clock: TestClock())
     let port = try server.start().port
     do {
       let result = try await onThread { try body(port) }

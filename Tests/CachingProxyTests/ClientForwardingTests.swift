@@ -75,7 +75,7 @@ private func forwarding(_ request: HTTPRequest?) -> [String] {
       options: ProxyOptions(
         listen: ListenAddress(host: "0.0.0.0", port: 0),
         origin: try NormalizedURL("http://origin.test/")),
-      pages: nil, observers: [], clock: FixedClock())
+      pages: nil, observers: [], clock: TestClock())
     let address = try server.start()
     let reading = try await exchange(
       address.port, "GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n")

@@ -25,7 +25,7 @@ import Testing
   @Test func `drops connections that the library has no memory to begin`() async throws {
     let core = ProxyCore(
       backend: ScriptedBackend(), router: TargetRouter(origin: nil),
-      identity: ProxyIdentity(pseudonym: "test"), pages: nil, observers: [], clock: FixedClock())
+      identity: ProxyIdentity(pseudonym: "test"), pages: nil, observers: [], clock: TestClock())
     let daemon = try #require(
       ServerDaemon(
         core: core, isEncrypted: false,

@@ -15,7 +15,7 @@ import Testing
     options.certificate = ServerCertificate(
       certificates: Array(certificate.utf8), key: Array(key.utf8))
     let server = ProxyServer(
-      backend: ScriptedBackend(), options: options, pages: nil, observers: [], clock: FixedClock())
+      backend: ScriptedBackend(), options: options, pages: nil, observers: [], clock: TestClock())
     do throws(ProxyError) {
       _ = try server.start()
       Issue.record("it has started")
@@ -67,7 +67,7 @@ import Testing
     options.origin = try NormalizedURL("http://origin.test")
     options.certificate = Self.certificate
     let server = ProxyServer(
-      backend: backend, options: options, pages: nil, observers: observers, clock: FixedClock())
+      backend: backend, options: options, pages: nil, observers: observers, clock: TestClock())
     return try await run(server) { port, _ in try await body(port) }
   }
 

@@ -204,7 +204,7 @@ import Testing
         listen: ListenAddress(host: "127.0.0.1", port: 0),
         origin: try NormalizedURL("http://origin.test")),
       pages: nil, observers: [counter, recorder], tunnels: tunnels,
-      identity: ProxyIdentity(pseudonym: "test"), clock: FixedClock())
+      identity: ProxyIdentity(pseudonym: "test"), clock: TestClock())
     try await run(server) { port, _ in
       try client.withLock { client in
         client = try RawClient(port: port)

@@ -57,7 +57,7 @@ private final class LockProbe: TaskExecutor {
 private func makeExchange() -> Exchange {
   let core = ProxyCore(
     backend: ScriptedBackend(), router: TargetRouter(origin: nil), identity: ProxyIdentity(),
-    pages: nil, observers: [], clock: FixedClock())
+    pages: nil, observers: [], clock: TestClock())
   // Safety: the pointer is never followed.
   guard let nobody = unsafe OpaquePointer(bitPattern: 1) else { preconditionFailure() }
   return unsafe Exchange(core: core, connection: ClientConnection(nobody), target: [], place: 0)

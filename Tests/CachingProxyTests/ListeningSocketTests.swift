@@ -17,7 +17,7 @@ private let listenHosts: [(String, Bool)] =
       let address = ListenAddress(host: "127.0.0.1", port: port)
       let second = ProxyServer(
         backend: ScriptedBackend(), options: ProxyOptions(listen: address), pages: nil,
-        observers: [], clock: FixedClock())
+        observers: [], clock: TestClock())
       let error = #expect(throws: ProxyError.self) { try second.start() }
       #expect(error == ProxyError(.addressInUse, subject: address.description))
     }
@@ -27,7 +27,7 @@ private let listenHosts: [(String, Bool)] =
   func `listens at the given address`(host: String) async throws {
     let server = ProxyServer(
       backend: ScriptedBackend(), options: ProxyOptions(listen: ListenAddress(host: host, port: 0)),
-      pages: nil, observers: [], clock: FixedClock())
+      pages: nil, observers: [], clock: TestClock())
     let address = try server.start()
     #expect(address.host == host)
     #expect(address.port > 0)
@@ -38,7 +38,7 @@ private let listenHosts: [(String, Bool)] =
     let address = ListenAddress(host: "192.0.2.1", port: 0)
     let server = ProxyServer(
       backend: ScriptedBackend(), options: ProxyOptions(listen: address), pages: nil, observers: [],
-      clock: FixedClock())
+      clock: TestClock())
     let error = #expect(throws: ProxyError.self) { try server.start() }
     #expect(error == ProxyError(.addressNotAvailable, subject: "192.0.2.1:0"))
   }
@@ -50,7 +50,7 @@ private let listenHosts: [(String, Bool)] =
       backend: ScriptedBackend(),
       options: ProxyOptions(
         listen: ListenAddress(host: host, port: 0), origin: try NormalizedURL("http://o.test/")),
-      pages: nil, observers: [], clock: FixedClock())
+      pages: nil, observers: [], clock: TestClock())
     #expect(!server.isOpenToOthers)
     _ = try server.start()
     #expect(server.isOpenToOthers == isOpen)

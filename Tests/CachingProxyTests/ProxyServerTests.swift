@@ -16,7 +16,7 @@ import Testing
     #expect(
       reading.text
         == "HTTP/1.1 200 OK\r\nConnection: close\r\nX-Empty:  \r\nB: 1\r\n"
-        + "Date: Fri, 20 Nov 2026 23:05:01 GMT\r\nVia: 1.1 test\r\n"
+        + "Date: Fri, 15 Jan 2027 08:00:00 GMT\r\nVia: 1.1 test\r\n"
         + "Cache-Status: Test; fwd=uri-miss\r\nContent-Length: 5\r\n\r\nhello")
   }
 

@@ -13,7 +13,7 @@ struct AnswerChecks {
 
   /// Throws at the first check that fails.
   func check(
-    _ result: Result<ReceivedAnswer, NoAnswer>, at clock: VirtualClock
+    _ result: Result<ReceivedAnswer, NoAnswer>, at clock: TestClock
   ) throws(CheckFailure) {
     if expected.source == .failed { return try checkFailed(result) }
     let answer: ReceivedAnswer

@@ -28,3 +28,8 @@ enum DateText {
     }
   }
 }
+
+extension TestClock {
+  /// The seconds since 1970.
+  var seconds: Int { Int(now() / 1_000_000_000) }
+}

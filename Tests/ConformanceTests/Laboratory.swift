@@ -41,7 +41,7 @@ struct Laboratory {
   static func play(
     _ cases: [ConformanceCase], role: Role, way: Way = .disk
   ) async throws -> [Scores] {
-    let clock = VirtualClock()
+    let clock = TestClock()
     let origin = ScriptedOrigin(clock: clock)
     let server = MemoryServer(isBazel: true)
     let folder = TemporaryFolder()
@@ -71,7 +71,7 @@ struct Laboratory {
   }
 
   private static func makeTier(
-    _ server: MemoryServer, _ clock: VirtualClock
+    _ server: MemoryServer, _ clock: TestClock
   ) throws -> RemoteCache {
     let options = try RemoteCacheOptions(
       servers: [try RemoteServer("http://cache.test/")], secret: Array("0123456789abcdef".utf8))
@@ -82,7 +82,7 @@ struct Laboratory {
 
   /// Plays those cases that are meant for a role against no cache.
   static func playWithoutCache(_ cases: [ConformanceCase], role: Role) async throws -> Scores {
-    let clock = VirtualClock()
+    let clock = TestClock()
     let origin = ScriptedOrigin(clock: clock)
     let cache = NoCache(transport: OriginTransport(origin: origin))
     return try await play(cases, role: role, Replay(cache: cache, origin: origin, clock: clock))

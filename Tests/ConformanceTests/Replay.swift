@@ -29,7 +29,7 @@ struct CheckFailure: Error {
 struct Replay {
   let cache: any CacheUnderTest
   let origin: ScriptedOrigin
-  let clock: VirtualClock
+  let clock: TestClock
   /// Stands before each path, such as `http://origin.test`.
   var base = "http://origin.test"
 
@@ -53,7 +53,7 @@ struct Replay {
         try checks.check(result, at: clock)
         answers.append(try? result.get())
         await cache.settle()
-        clock.advance(bySeconds: exchange.pauseAfter)
+        clock.advance(bySeconds: Double(exchange.pauseAfter))
       }
       try RecordChecks(test: test, answers: answers).check(origin.finish(token))
       return .passed

@@ -27,10 +27,10 @@ final class ScriptedOrigin: Sendable {
     var fields: [Int: [HTTPField]] = [:]
   }
 
-  private let clock: VirtualClock
+  private let clock: TestClock
   private let running = Mutex<[String: Running]>([:])
 
-  init(clock: VirtualClock) {
+  init(clock: TestClock) {
     self.clock = clock
   }
 
@@ -66,7 +66,7 @@ final class ScriptedOrigin: Sendable {
       return Answer(head: HTTPResponseHead(status: 404), body: "no such request", interim: [])
     }
     let exchange = running.exchanges[number - 1]
-    clock.advance(bySeconds: exchange.originPause)
+    clock.advance(bySeconds: Double(exchange.originPause))
     let fields = running.fields[number] ?? written(exchange, base: request.url.target)
     running.fields[number] = fields
     running.records.append(

@@ -5,15 +5,10 @@ import Testing
 
 /// What a program can set with `import OfflineCacheKit` alone: no module below it is imported here.
 @Suite(.timeLimit(.minutes(5))) struct OfflineCacheOptionsTests {
-  private final class HandClock: WallClock {
-    let nanoseconds = Mutex<Int64>(SystemClock().now())
-    func now() -> Int64 { nanoseconds.withLock { $0 } }
-  }
-
   @Test func `responses age by the clock of the options`() async throws {
     let folder = TemporaryFolder()
     let origin = try LoopbackOrigin { _ in fresh("hello", seconds: 100) }
-    let clock = HandClock()
+    let clock = TestClock(SystemClock().now())
     var options = OfflineCacheOptions()
     options.clock = clock
     let cache = try OfflineCache(capacity: 16 << 20, directory: folder.url, options: options)
@@ -23,7 +18,7 @@ import Testing
     }
     let request = URLRequest(url: origin.url("/a"))
     for (passed, source) in [(0, ResponseMetadata.Source.network), (90, .disk), (20, .network)] {
-      clock.nanoseconds.withLock { $0 += Int64(passed) * 1_000_000_000 }
+      clock.advance(bySeconds: Double(passed))
       let (_, response) = try await cache.data(for: request)
       let metadata = try #require(response.metadata)
       #expect(metadata.source == source || metadata.source == .memory && source == .disk)

@@ -97,7 +97,7 @@ struct OfflineURLCacheTests {
     #expect(sandbox.cache.capacity == 9 << 20)
     let start = Date(timeIntervalSince1970: TimeInterval(sandbox.clock.now()) / 1e9)
     for (seconds, target) in [(0, "/old"), (100, "/new")] {
-      sandbox.clock.advance(bySeconds: Int64(seconds))
+      sandbox.clock.advance(bySeconds: Double(seconds))
       let response = try #require(
         HTTPURLResponse(
           url: sandbox.origin.url(target), statusCode: 200, httpVersion: nil,

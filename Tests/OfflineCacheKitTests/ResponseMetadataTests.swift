@@ -52,7 +52,7 @@ import Testing
     for (passed, age, source) in [
       (0, 5, DownloadedFile.Source.network), (1000, 0, .confirmed), (10, 10, .file),
     ] {
-      sandbox.clock.advance(bySeconds: Int64(passed))
+      sandbox.clock.advance(bySeconds: Double(passed))
       if source == .file { sandbox.cache.offlineMode = .always }
       let metadata = try await sandbox.cache.download(for: sandbox.request(), to: file).metadata
       #expect(metadata?.age == TimeInterval(age) && metadata?.download?.source == source)

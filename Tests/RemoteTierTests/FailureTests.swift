@@ -72,7 +72,7 @@ struct FailureTests {
     #expect(await two.lookUp(key) == .failure(failure.reason))
     #expect(two.tier.statistics.misses == [failure.reason: 1])
     server.setFault { _ in nil }
-    two.time.advance(seconds: 70)
+    two.time.advance(bySeconds: 70)
     let isOff = failure.reason == .refused
     #expect(await two.lookUp(key) == (isOff ? .failure(.off) : .success(body)))
   }
@@ -179,7 +179,7 @@ struct FailureTests {
     await machine.offer(key, body)
     server.setFault { _ in .failure(.timeout) }
     server.clearLog()
-    machine.time.advance(seconds: 6)
+    machine.time.advance(bySeconds: 6)
     for number in 0..<200 { _ = await machine.lookUp(ByteString("GET http://a.test/\(number)")) }
     #expect(server.requests.count == 3)
     #expect(machine.tier.statistics.misses == [.timeout: 3, .open: 197])
@@ -187,7 +187,7 @@ struct FailureTests {
     let gate = Gate()
     server.setFault { _ in .hold(gate) }
     server.clearLog()
-    machine.time.advance(seconds: 1.1)
+    machine.time.advance(bySeconds: 1.1)
     for _ in 0..<20 { #expect(await machine.lookUp(key) == .failure(.open)) }
     gate.open()
     await machine.waitForProbe()
@@ -206,12 +206,12 @@ struct FailureTests {
     for key in keys { _ = await machine.lookUp(key) }
     #expect(machine.tier.statistics.misses == [.timeout: 3, .open: 17])
     // The probe succeeds, and the bodies hang again: open for 2 s now.
-    machine.time.advance(seconds: 1.1)
+    machine.time.advance(bySeconds: 1.1)
     _ = await machine.lookUp(keys[0])
     await machine.waitForProbe()
     for key in keys { _ = await machine.lookUp(key) }
     #expect(machine.tier.statistics.misses == [.timeout: 6, .open: 35])
-    machine.time.advance(seconds: 1.1)
+    machine.time.advance(bySeconds: 1.1)
     #expect(await machine.lookUp(keys[0]) == .failure(.open))
     #expect(machine.tier.statistics.servers.first?.reading == "open")
   }

@@ -54,7 +54,7 @@ struct FaultLoopTests {
   func faults(seed: UInt64) async throws {
     let dice = Dice(seed: seed)
     let server = MemoryServer(isBazel: seed % 2 == 0, hasTags: seed < 3, keepsRequests: false)
-    let time = TierTime()
+    let time = TestClock()
     let machines = try (0..<3).map { _ in try Machine(server, time: time) }
     server.setFault { _ in Self.fault(dice) }
     var (step, hits, wrong, lost) = (0, 0, 0, 0)
@@ -69,7 +69,7 @@ struct FaultLoopTests {
       let (key, kind) = (dice.roll(50), dice.roll(2))
       let name = ByteString("GET http://a.test/\(key)")
       let selecting: [ByteString] = ["accept:\(kind)"]
-      time.advance(seconds: Double(dice.roll(2000)) / 1000)
+      time.advance(bySeconds: Double(dice.roll(2000)) / 1000)
       if dice.roll(3) == 0 {
         let body = Self.body(key, kind, dice.roll(5))
         await machine.offer(name, body, selecting: selecting, received: Int64(step))

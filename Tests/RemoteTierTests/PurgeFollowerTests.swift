@@ -41,7 +41,7 @@ struct PurgeFollowerTests {
     #expect(await two.lookUp(key) == .success([1]))
     try await one.tier.purge(scope)
     #expect(await one.lookUp(key) == .failure(.purged))
-    two.time.advance(seconds: 5.1)
+    two.time.advance(bySeconds: 5.1)
     #expect(await two.lookUp(key) == .failure(.purged))
     let three = try Machine(server)
     #expect(await three.lookUp(key) == .failure(.purged))
@@ -97,7 +97,7 @@ struct PurgeFollowerTests {
     try await one.tier.purge(.key(key))
     let list = "cache.test/team/" + ObjectName.purgeList(of: "default").path
     server.state.withLock { $0.objects[list] = nil }
-    one.time.advance(seconds: 6)
+    one.time.advance(bySeconds: 6)
     #expect(await one.lookUp(key) == .failure(.purged))
     #expect(await two.lookUp(key) == .failure(.purged))
   }
@@ -110,8 +110,8 @@ struct PurgeFollowerTests {
     await one.offer(key, [1])
     let list = "cache.test/team/" + ObjectName.purgeList(of: "default").path
     server.state.withLock { $0.objects[list] = nil }
-    let time = TierTime()
-    time.advance(seconds: 60)
+    let time = TestClock()
+    time.advance(bySeconds: 60)
     let two = try Machine(server, time: time)
     try await two.tier.purge(.key(key))
     #expect(await two.lookUp(key) == .failure(.purged))
@@ -130,7 +130,7 @@ struct PurgeFollowerTests {
     await three.offer(key, [1])
     #expect(await three.lookUp(key) == .success([1]))
     try await one.tier.refreshPurges()
-    three.time.advance(seconds: 6)
+    three.time.advance(bySeconds: 6)
     #expect(await three.lookUp(key) == .failure(.purged))
   }
 
@@ -230,7 +230,7 @@ struct PurgeFollowerTests {
     // A list that was written in the second of another one may have the same tag (nginx), so it is
     // read once more without a condition.
     for isConditional in [false, true, true] {
-      machine.time.advance(seconds: 6)
+      machine.time.advance(bySeconds: 6)
       server.clearLog()
       for _ in 0..<5 { _ = await machine.lookUp(key) }
       #expect(server.requests.count == 6)

@@ -97,7 +97,7 @@ struct RealServerTests {
       method: HTTPMethod(rawValue: "PUT"), url: try NormalizedURL("\(server.base)/bucket"))
     credentials.sign(
       &request, contentDigest: ObjectName.body([]).digits,
-      at: Timestamp(nanoseconds: TierTime().now()))
+      at: Timestamp(nanoseconds: TestClock().now()))
     #expect(try await transport.send(request).head.status == 200)
     let access = RemoteServer.Access.s3(credentials)
     // The emulator answers 500 if an object is replaced while it reads it.
@@ -144,7 +144,7 @@ struct RealServerTests {
     for machine in machines { #expect(machine.tier.statistics.offersFailed == [:], "\(base)") }
     try await writers(machines, mayMiss: miss)
     try await machines[2].tier.purge(.tag("t"))
-    machines[0].time.advance(seconds: 6)
+    machines[0].time.advance(bySeconds: 6)
     #expect(await machines[0].lookUp("GET http://a.test/4097") == .failure(.purged))
     for machine in machines {
       // An offer begins with a look-up of the document, which may fail beside the other writer.

@@ -31,7 +31,7 @@ struct RemoteCachePurgeTests {
     two.tier.removeListener(number)
     two.tier.removeListener(number)
     try await one.tier.purge(.everything)
-    two.time.advance(seconds: 10)
+    two.time.advance(bySeconds: 10)
     try await two.tier.refreshPurges()
     #expect(two.tier.purgeNumber > first && heard.withLock { $0 } == [first])
     #expect(two.tier.purgeList.newest == two.tier.purgeNumber)

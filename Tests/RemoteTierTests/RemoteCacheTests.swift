@@ -21,7 +21,7 @@ struct RemoteCacheTests {
     let body = random.bytes(length)
     #expect(await two.lookUp(key) == .failure(.absent))
     await one.offer(key, body)
-    two.time.advance(seconds: 6)
+    two.time.advance(bySeconds: 6)
     #expect(await two.lookUp(key) == .success(body))
     #expect(two.tier.statistics.hits == 1)
     #expect(one.tier.statistics.offersStored == 1)
@@ -68,7 +68,7 @@ struct RemoteCacheTests {
     #expect(await writer.lookUp(key) == .failure(.mode))
     #expect(server.requests.isEmpty)
     await writer.offer(key, [1])
-    reader.time.advance(seconds: 10)
+    reader.time.advance(bySeconds: 10)
     #expect(await reader.lookUp(key) == .success([1]))
   }
 
@@ -110,10 +110,10 @@ struct RemoteCacheTests {
     #expect((8...32).contains(failures[.absent] ?? 0), "its share is not on the others")
     #expect(failures.count == 2)
     server.setFault { _ in nil }
-    machine.time.advance(seconds: 130)
+    machine.time.advance(bySeconds: 130)
     for key in keys { _ = await machine.lookUp(key) }
     await machine.waitForProbe()
-    machine.time.advance(seconds: 130)
+    machine.time.advance(bySeconds: 130)
     for key in keys { #expect(await machine.lookUp(key) == .success(Array("\(key)".utf8))) }
   }
 }

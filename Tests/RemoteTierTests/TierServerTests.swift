@@ -97,31 +97,31 @@ struct TierServerTests {
   @Test func `what fails three times is left alone, for look-ups and uploads separately`()
     async throws
   {
-    let (transport, time) = (ScriptedTransport(.init(status: 500)), TierTime())
+    let (transport, time) = (ScriptedTransport(.init(status: 500)), TestClock())
     let server = try Machine.server(transport, time: time)
     for _ in 0..<5 { _ = await reason(server, .writing, "PUT") }
     #expect(transport.requests.count == 3 && server.statistics.writing == "open")
     #expect(server.statistics.reading == "closed" && server.refusal(of: .reading) == nil)
     // One request is let through after a second, and one only.
-    time.advance(seconds: 1.1)
+    time.advance(bySeconds: 1.1)
     #expect(server.refusal(of: .writing) == nil)
     #expect(await reason(server, .writing, "PUT") == .serverError)
     #expect(await reason(server, .writing, "PUT") == .open)
-    time.advance(seconds: 2.1)
+    time.advance(bySeconds: 2.1)
     transport.answer(.init(status: 201))
     #expect(await reason(server, .writing, "PUT") == nil)
     #expect(server.statistics.writing == "closed" && transport.requests.count == 5)
   }
 
   @Test func `a cancelled request is no failure, and ends a probe`() async throws {
-    let time = TierTime()
+    let time = TestClock()
     let transport = ScriptedTransport { .failure(TransportError(.cancelled, url: $0.url.string)) }
     let server = try Machine.server(transport, time: time)
     for _ in 0..<5 { #expect(await reason(server, .writing, "PUT") == .cancelled) }
     #expect(server.statistics.writing == "closed")
     transport.answer(.init(status: 500))
     for _ in 0..<3 { _ = await reason(server, .writing, "PUT") }
-    time.advance(seconds: 1.1)
+    time.advance(bySeconds: 1.1)
     transport.set { .failure(TransportError(.cancelled, url: $0.url.string)) }
     #expect(await reason(server, .writing, "PUT") == .cancelled)
     transport.answer(.init())

@@ -14,7 +14,7 @@ import Testing
     func authorityEnded() { ends.add(1, ordering: .relaxed) }
   }
 
-  private let clock = SetClock(SystemClock().now() / 1_000_000_000)
+  private let clock = TestClock(SystemClock().now())
 
   private func authority() throws -> LocalAuthority {
     let made = try #require(LocalAuthority.make(name: "Test", hosts: [], days: 2))
@@ -24,7 +24,7 @@ import Testing
 
   @Test func `is not used any more, which is said once`() async throws {
     let (echo, authority, count) = (try TalkingServer.echo(), try authority(), EndCount())
-    clock.advance(seconds: 3 * 86_400)
+    clock.advance(bySeconds: 3 * 86_400)
     try await withTunnels(to: echo.port, observers: [count], { $0.authority = authority }) {
       port, _ in
       try await onThread {
@@ -42,7 +42,7 @@ import Testing
   @Test(arguments: [(0, "what went through tunnels"), (3 * 86_400, "the authority is expired")])
   func `is named offline`(seconds: Int64, reason: String) async throws {
     let (echo, authority) = (try TalkingServer.echo(), try authority())
-    clock.advance(seconds: seconds)
+    clock.advance(bySeconds: Double(seconds))
     let reading = try await withTunnels(
       to: echo.port,
       {
@@ -61,7 +61,7 @@ import Testing
     var options = ProxyOptions(listen: ListenAddress(host: "0.0.0.0", port: 0))
     options.authority = try authority()
     let server = ProxyServer(
-      backend: ScriptedBackend(), options: options, pages: nil, observers: [], clock: FixedClock())
+      backend: ScriptedBackend(), options: options, pages: nil, observers: [], clock: TestClock())
     let error = #expect(throws: ProxyError.self) { try server.start() }
     #expect(error?.code == .openAuthority)
   }

@@ -46,10 +46,10 @@ import Testing
   func `a certificate is made anew after a week, and if the clock was set back`(
     seconds: Int64, isKept: Bool
   ) throws {
-    let clock = SetClock()
+    let clock = TestClock()
     let authority = try authority(clock: clock)
     let first = try #require(authority.certificate(for: "a.test"))
-    clock.advance(seconds: seconds)
+    clock.advance(bySeconds: Double(seconds))
     let second = try #require(authority.certificate(for: "a.test"))
     #expect((first === second) == isKept)
     #expect(authority.certificate(for: "a.test") === second)
@@ -85,9 +85,9 @@ import Testing
     arguments: [(0, .valid), (-7_200, .tooEarly), (86_400, .valid), (3 * 86_400, .expired)]
       as [(Int64, LocalAuthority.Validity)])
   func `it is valid for its days alone`(seconds: Int64, validity: LocalAuthority.Validity) throws {
-    let clock = SetClock(SystemClock().now() / 1_000_000_000)
+    let clock = TestClock(SystemClock().now())
     let authority = try authority(clock: clock)
-    clock.advance(seconds: seconds)
+    clock.advance(bySeconds: Double(seconds))
     #expect(authority.validity == validity)
   }
 }

@@ -40,7 +40,7 @@ import Testing
   }
 
   @Test func `The numbers on top are those of the traffic`() throws {
-    let tested = try StatusUnderTest(clock: SetClock(Sample.second - 20))
+    let tested = try StatusUnderTest(clock: TestClock((Sample.second - 20) * 1_000_000_000))
     for back in 1...10 as ClosedRange<Int64> {
       for _ in 0..<3 {
         tested.status.answered(Sample.record(at: Sample.second - back, bytes: 1024))
@@ -48,7 +48,7 @@ import Testing
       tested.status.answered(
         Sample.record(at: Sample.second - back, bytes: 1024, Sample.miss, source: .network))
     }
-    tested.clock.advance(seconds: 20)
+    tested.clock.advance(bySeconds: 20)
     try tested.put("http://origin.test/a", length: 10)
     let page = try Self.page(tested)
     #expect(
@@ -59,7 +59,7 @@ import Testing
   @Test func `After an hour the second chart shows a day`() throws {
     let tested = try StatusUnderTest()
     tested.status.answered(Sample.record())
-    tested.clock.advance(seconds: 3600)
+    tested.clock.advance(bySeconds: 3600)
     #expect(try Self.texts("//h2", Self.page(tested))[1] == "Last 24 hours")
   }
 

@@ -60,7 +60,7 @@ import Testing
     let facts = Sample.facts(
       origin: isReverse ? "http://origin.test" : nil, isShared: isReverse, isOffline: !isReverse)
     let tested = try StatusUnderTest(facts: facts)
-    tested.clock.advance(seconds: 75)
+    tested.clock.advance(bySeconds: 75)
     let report = try tested.report()
     let proxy = report["proxy"] as? [String: Any]
     #expect(proxy?["role"] as? String == (isReverse ? "shared" : "private"))
@@ -73,7 +73,7 @@ import Testing
 
   @Test func `A clock that went back gives no negative uptime`() throws {
     let tested = try StatusUnderTest()
-    tested.clock.advance(seconds: -100)
+    tested.clock.advance(bySeconds: -100)
     #expect(try tested.report()["uptime_seconds"] as? Int == 0)
   }
 
@@ -134,7 +134,7 @@ import Testing
 
   @Test func `The largest numbers and the first and last times are numbers and times`() throws {
     for second in [Int64.min / 1_000_000_000, 0, Int64.max / 1_000_000_000] {
-      let tested = try StatusUnderTest(clock: SetClock(second))
+      let tested = try StatusUnderTest(clock: TestClock(second * 1_000_000_000))
       tested.status.answered(
         Sample.record(at: second, status: 999, bytes: .max, microseconds: .max))
       let report = try tested.report()

@@ -13,6 +13,7 @@ import TestSupport
 enum Sample {
   /// 2026-11-20T23:00:00Z.
   static let second: Int64 = 1_795_215_600
+  static var clock: TestClock { TestClock(second * 1_000_000_000) }
 
   static func record(
     at second: Int64 = Sample.second, method: String = "GET", url: String = "http://origin.test/a",
@@ -51,28 +52,15 @@ enum Sample {
   }
 }
 
-/// A clock that tests set.
-final class SetClock: WallClock {
-  private let nanoseconds: Atomic<Int64>
-
-  init(_ second: Int64 = Sample.second) { nanoseconds = Atomic(second * 1_000_000_000) }
-
-  func now() -> Int64 { nanoseconds.load(ordering: .relaxed) }
-
-  func advance(seconds: Int64) {
-    nanoseconds.add(seconds * 1_000_000_000, ordering: .relaxed)
-  }
-}
-
 /// A store in a directory of its own, which goes away with it, and its status.
 final class StatusUnderTest {
   private let folder = TemporaryFolder()
   let store: Store
-  let clock: SetClock
+  let clock: TestClock
   let status: ProxyStatus
 
   init(
-    facts: ProxyFacts = Sample.facts(), limits: Limits? = nil, clock: SetClock = SetClock(),
+    facts: ProxyFacts = Sample.facts(), limits: Limits? = nil, clock: TestClock = Sample.clock,
     remote: RemoteCache? = nil
   ) throws {
     store = try Store(at: folder.path, options: Options(limits: limits))

@@ -13,9 +13,9 @@ import Testing
       tested.store, clock: tested.clock, patienceNanoseconds: 60_000_000_000)
     #expect(surveyor.survey()?.entries == 0)
     try tested.put("http://a.test/1", length: 1)
-    tested.clock.advance(seconds: 1)
+    tested.clock.advance(bySeconds: 1)
     #expect(surveyor.survey()?.entries == 0)
-    tested.clock.advance(seconds: 1)
+    tested.clock.advance(bySeconds: 1)
     #expect(surveyor.survey()?.entries == 1)
     surveyor.stop()
   }

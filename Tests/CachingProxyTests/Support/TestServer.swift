@@ -112,7 +112,7 @@ func withServer<Result: Sendable>(
       origin: try origin.map { try NormalizedURL($0) }, hosts: hosts,
       trustsForwarded: trustsForwarded, idleSeconds: idleSeconds),
     pages: pages, observers: observers, identity: ProxyIdentity(pseudonym: "test"),
-    clock: FixedClock())
+    clock: TestClock())
   return try await run(server, body)
 }
 
@@ -137,11 +137,6 @@ extension ProxyServer {
     guard case .running(let server) = phase.withLock({ $0 }) else { return nil }
     return server.core.activeCount
   }
-}
-
-/// Tells one time only: 20 November 2026, 23:05:01 UTC.
-struct FixedClock: WallClock {
-  func now() -> Int64 { 1_795_215_901_000_000_000 }
 }
 
 /// Runs what waits on a thread of its own, for it must not sit on Swift's pool.

@@ -89,7 +89,7 @@ func withTunnels<Result: Sendable>(
   let server = ProxyServer(
     backend: ScriptedBackend(), options: options, pages: nil, observers: observers,
     tunnels: LoopbackTunnels(port: port, failure: failure),
-    identity: ProxyIdentity(pseudonym: "test"), clock: FixedClock())
+    identity: ProxyIdentity(pseudonym: "test"), clock: TestClock())
   return try await run(server, body)
 }
 

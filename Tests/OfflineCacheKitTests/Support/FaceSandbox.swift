@@ -11,7 +11,8 @@ final class FaceSandbox: Sendable {
   private let temporary = TemporaryFolder()
   let cache: OfflineCache
   let origin: LoopbackOrigin
-  let clock = TestClock()
+  /// Begins now, as servers on this machine tell the time, too.
+  let clock = TestClock(SystemClock().now())
 
   /// - Parameters:
   ///   - transport: stands for the network, where that is not the server on loopback.
@@ -75,17 +76,6 @@ final class FaceSandbox: Sendable {
       name.hasPrefix(".offlinecache-") && name.hasSuffix(".json") && !name.hasSuffix(".part.json")
     }
     return names.filter { $0 != "store" && !isRecord($0) }.sorted()
-  }
-}
-
-/// Stands still until a test moves it; begins now, as servers on this machine tell the time, too.
-final class TestClock: WallClock {
-  private let nanoseconds = Mutex<Int64>(SystemClock().now())
-
-  func now() -> Int64 { nanoseconds.withLock { $0 } }
-
-  func advance(bySeconds seconds: Int64) {
-    nanoseconds.withLock { $0 += seconds * 1_000_000_000 }
   }
 }
 

@@ -6,7 +6,7 @@ import TestSupport
 extension Machine {
   /// Makes a server of a tier without a tier.
   static func server(
-    _ transport: any HTTPTransport, time: TierTime = TierTime(), notices: Notices = Notices(),
+    _ transport: any HTTPTransport, time: TestClock = TestClock(), notices: Notices = Notices(),
     access: RemoteServer.Access = .open, _ change: (inout RemoteCacheOptions) -> Void = { _ in }
   ) throws -> TierServer {
     let server = try RemoteServer(base, access: access)

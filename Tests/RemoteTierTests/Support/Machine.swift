@@ -7,19 +7,8 @@ import TestSupport
 
 @testable import RemoteTier
 
-/// A clock that tests move.
-final class TierTime: WallClock {
-  private let nanoseconds = Mutex<Int64>(1_800_000_000_000_000_000)
-
-  func now() -> Int64 { nanoseconds.withLock { $0 } }
-
-  func advance(seconds: Double) {
-    nanoseconds.withLock { $0 += Int64(seconds * 1e9) }
-  }
-
-  var clock: TierClock {
-    TierClock(monotonic: { self.now() }, wall: self)
-  }
+extension TestClock {
+  var clock: TierClock { TierClock(monotonic: { self.now() }, wall: self) }
 }
 
 /// Collects the notices of a tier.
@@ -35,11 +24,11 @@ struct Machine {
   static let base = "http://cache.test/team/"
 
   let tier: RemoteCache
-  let time: TierTime
+  let time: TestClock
   let notices = Notices()
 
   init(
-    _ transport: any HTTPTransport, time: TierTime = TierTime(), bases: [String] = [base],
+    _ transport: any HTTPTransport, time: TestClock = TestClock(), bases: [String] = [base],
     access: RemoteServer.Access = .open, namespace: String = "default",
     secret: [UInt8] = secret, mode: RemoteMode = .both,
     _ change: (inout RemoteCacheOptions) -> Void = { _ in }

@@ -236,7 +236,7 @@ import Testing
   @Test func `times that are to come are told, and do not count`() throws {
     let sandbox = CheckSandbox()
     let now = SystemClock().now()
-    try sandbox.fill(Options(clock: StoppedClock(nanoseconds: now + 172_800_000_000_000))) {
+    try sandbox.fill(Options(clock: TestClock(now + 172_800_000_000_000))) {
       try $0.put([1], for: "a")
     }
     for _ in 0..<2 {
@@ -247,7 +247,7 @@ import Testing
       #expect(try sandbox.repair().report.left == 0)
     }
     #expect(
-      try sandbox.check(clock: StoppedClock(nanoseconds: now + 172_800_000_000_000)).findings == [])
+      try sandbox.check(clock: TestClock(now + 172_800_000_000_000)).findings == [])
   }
 }
 

@@ -115,7 +115,7 @@ extension RepairCase {
     },
     RepairCase(description: "a clock that was wrong", kinds: [.timeImplausible]) { sandbox in
       let then = SystemClock().now() + 172_800_000_000_000
-      try sandbox.fill(Options(clock: StoppedClock(nanoseconds: then))) {
+      try sandbox.fill(Options(clock: TestClock(then))) {
         try $0.put([1], for: "later")
       }
     },

@@ -14,7 +14,6 @@ final class CheckSandbox: Sendable {
   /// The directory of the test, with room for things beside the store.
   var path: String { folder.path }
 
-  /// The path of the store.
   var root: String { path + "/store" }
 
   deinit {
@@ -94,10 +93,4 @@ final class Listener: CheckObserver {
   var progress: [CheckProgress] { heard.withLock { $0.progress } }
   func found(_ finding: Finding) { heard.withLock { $0.findings.append(finding) } }
   func progressed(_ progress: CheckProgress) { heard.withLock { $0.progress.append(progress) } }
-}
-
-/// A clock that stands still.
-struct StoppedClock: WallClock {
-  var nanoseconds: Int64
-  func now() -> Int64 { nanoseconds }
 }
