@@ -22,7 +22,6 @@ struct ExchangeReader {
     try CaseFile.refuseUnknown(object, known: Self.knownMembers, place)
   }
 
-  /// Returns the exchange.
   func exchange() throws -> Exchange {
     var exchange = Exchange()
     try readRequest(into: &exchange)

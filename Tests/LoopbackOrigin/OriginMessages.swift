@@ -73,7 +73,6 @@ package struct OriginAnswer: Sendable {
     return answer
   }
 
-  /// A redirect.
   package static func redirect(_ location: String, status: Int = 302) -> OriginAnswer {
     OriginAnswer("moved", status: status, fields: ["Location: \(location)"])
   }

@@ -24,7 +24,6 @@ package final class ToolRun: Sendable {
   /// Makes the folder.
   package init() {}
 
-  /// The folder.
   package var folder: String { temporary.path }
 
   /// The path of the store.
@@ -81,7 +80,6 @@ package final class ToolRun: Sendable {
       child: child, run: self, outputPath: output == nil ? outputPath : nil, errorPath: errorPath)
   }
 
-  /// Returns a path in the folder.
   package func path(_ name: String) -> String { "\(folder)/\(name)" }
 
   /// Reads a whole file.

@@ -38,7 +38,6 @@ package func makeTransport(bufferBytes: Int = 256 * 1024) throws -> CurlTranspor
 }
 
 extension LoopbackOrigin {
-  /// Returns the normalized URL of a target.
   package func address(_ target: String = "/") throws -> NormalizedURL {
     try NormalizedURL(base + target)
   }

@@ -18,7 +18,6 @@ final class MemoryVault: CredentialVault {
     var reported: [CredentialVaultError] = []
     /// The error of the calls for which it returns one.
     var failure: @Sendable (Call) -> CredentialVaultError? = { _ in nil }
-    /// Called before a call returns.
     var before: @Sendable (Call) async -> Void = { _ in }
   }
 

@@ -75,7 +75,6 @@ extension CheckSandbox {
     return Checked(report: report, findings: listener.findings, progress: listener.progress)
   }
 
-  /// Checks and repairs.
   func repair(
     _ level: RepairLevel = .all, _ depth: CheckDepth = .deep, jobs: Int = 1,
     fileSystem: any FileSystem = RealFileSystem()
@@ -106,7 +105,6 @@ extension CheckSandbox {
     return model.kept(store)
   }
 
-  /// The directory of a key.
   func directory(of key: ByteString) throws -> String {
     let store = try Store(at: root, options: Options(isReadOnly: true, createsStore: false))
     defer { store.close() }
