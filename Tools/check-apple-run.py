@@ -54,7 +54,7 @@ TABLED = {
 IN_SDK = {"CZlib", "CSQLite"}
 # Functions of libraries that are not part of the C library, and of this package.
 OTHER_C = re.compile(r"(curl_|CURL|sqlite3_|SQLITE|csqlite_|occurl|cp_|cr_|cxx|cl_)")
-C_HEADERS = """arpa/inet errno fcntl netinet/in netinet/tcp poll pthread signal stdio stdlib string
+C_HEADERS = """arpa/inet errno fcntl ifaddrs netinet/in netinet/tcp poll pthread signal stdio stdlib string
   sys/resource sys/socket sys/stat sys/sysctl time unistd zlib""".split()
 
 
