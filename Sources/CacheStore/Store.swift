@@ -98,9 +98,9 @@ public final class Store: Sendable {
     var showsCrash = true
     if !isRefused && !isReadOnly {
       try? accessTimes.flush()
-      accessTimes.withdraw()
       showsCrash = keepSessionIfNotCompared()
     }
+    accessTimes.withdraw()
     catalog.endClosing()
     if !isRefused && !isReadOnly {
       if showsCrash { catalog.writer.markEnd() }
