@@ -122,6 +122,43 @@ import Testing
     #expect(store.statistics.evictions > 0)
   }
 
+  @Test func `a body in pieces leaves what it was to replace`() throws {
+    let files = FaultyFiles()
+    let limits = Limits(freeBytes: 100_000)
+    let store = try sandbox.open(
+      Options(limits: limits, clock: SteppingClock(step: 1_000), fileSystem: files))
+    for number in 0..<20 { try store.put(body(40_000, number), for: ByteString("k\(number)")) }
+    files.faults.availableBytes = 100_000
+    store.evictor.volume.withLock { $0.expire() }
+    let writer = try store.makeWriter(for: "k0")
+    // The volume never says that something was freed.
+    let error = #expect(throws: StoreError.self) { try writer.write(body(40_000, 20)) }
+    #expect(error?.code == .noSpace)
+    #expect(store.lookUp("k0").entry?.body == body(40_000, 0))
+    #expect(store.statistics.evictions > 0)
+  }
+
+  @Test func `evictions for a body in pieces have the room of its failed write`() throws {
+    let files = FaultyFiles()
+    let store = try sandbox.open(Options(fileSystem: files))
+    for number in 0..<20 { try store.put(body(40_000, number), for: ByteString("k\(number)")) }
+    let writer = try store.makeWriter(for: "k")
+    let calls = Mutex<[SimulatedOperation.Kind]>([])
+    files.faults.set { call in
+      guard call.isChange else { return nil }
+      return calls.withLock { calls in
+        calls.append(call.kind)
+        return calls.count == 1 ? SystemError(ENOSPC) : nil
+      }
+    }
+    try writer.write(body(40_000, 20))
+    files.faults.set(nil)
+    #expect(calls.withLock { Array($0.prefix(2)) } == [.write, .truncate])
+    try writer.commit()
+    #expect(store.lookUp("k").entry?.body == body(40_000, 20))
+    #expect(store.statistics.evictions > 0)
+  }
+
   @Test func `nothing is evicted for the reserve before the limits refuse a body`() throws {
     let files = FaultyFiles()
     let limits = Limits(bytes: 16 << 20, pinnedBytes: 6 << 20)
