@@ -44,12 +44,12 @@ package struct ContentDecoder: ~Copyable, Sendable {
   ///
   /// These codings are supported: `gzip` and `x-gzip` (RFC 1952, with several members), `deflate`
   /// (RFC 1950, and RFC 1951 without the zlib frame, which servers send under that name).
-  /// `identity` and the empty name stand for none. Case is ignored.
+  /// Case is ignored.
   ///
   /// - Returns: `nil` if a coding is unknown, or there are none or more than ``maximumCodings``.
   package init?(codings names: [String]) {
     var stages: [InflateStage] = []
-    for name in names.reversed() where !["", "identity"].contains(name.lowercased()) {
+    for name in names.reversed() {
       guard let coding = Coding(name), stages.count < Self.maximumCodings else { return nil }
       stages.append(InflateStage(coding))
     }

@@ -87,12 +87,14 @@ public struct HTTPFields: Sendable, Hashable, ExpressibleByArrayLiteral {
     return lines.isEmpty ? nil : Array(lines.map(\.value).joined(separator: Array(", ".utf8)))
   }
 
-  /// The codings of `Content-Encoding` in the order in which they were applied; `nil` without that
-  /// field.
+  /// The codings of `Content-Encoding` in the order in which they were applied, without `identity` and
+  /// empty names; `nil` if there are none.
   package var contentCodings: [String]? {
     guard let codings = combinedValue(of: "Content-Encoding") else { return nil }
-    return String(decoding: codings, as: UTF8.self).split(separator: ",")
+    let names = String(decoding: codings, as: UTF8.self).split(separator: ",")
       .map { String($0.filter { $0 != " " && $0 != "\t" }) }
+      .filter { !["", "identity"].contains($0.lowercased()) }
+    return names.isEmpty ? nil : names
   }
 
   /// Adds a field at the end.

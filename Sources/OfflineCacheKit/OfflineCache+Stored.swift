@@ -50,9 +50,7 @@ extension OfflineCache {
       guard let name = name as? String, let value = value as? String else { continue }
       head.fields.append(HTTPField(name, value))
     }
-    if let codings = head.fields.contentCodings, codings != ["identity"] {
-      head.fields.markDecoded()
-    }
+    if head.fields.contentCodings != nil { head.fields.markDecoded() }
     head.fields.removeAll(named: "Transfer-Encoding")
     head.fields.replace(with: HTTPField("Content-Length", String(cached.data.count)))
     let (info, lost) = UserInfo.encode(cached.userInfo)

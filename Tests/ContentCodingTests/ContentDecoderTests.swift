@@ -37,18 +37,15 @@ struct ContentDecoderTests {
     #expect(decoded([], ["gzip", name]) == nil)
   }
 
-  @Test(
-    "identity and no coding make no decoder", arguments: [[], ["identity"], ["", "Identity"]])
-  func identity(codings: [String]) {
-    #expect(decoded([], codings) == nil)
-  }
+  @Test("no coding makes no decoder")
+  func none() { #expect(decoded([], []) == nil) }
 
   @Test("several codings are taken off from the last to the first")
   func several() {
     let inner = Self.coded(Self.text, "gzip")
     #expect(decoded([Self.coded(inner, "gzip")], ["gzip", "gzip"]) == .success(Self.text))
     #expect(
-      decoded([Self.coded(inner, "deflate")], ["gzip", "identity", "deflate"])
+      decoded([Self.coded(inner, "deflate")], ["gzip", "deflate"])
         == .success(Self.text))
     #expect(
       decoded([Self.coded(inner, "deflate")], ["deflate", "gzip"])
@@ -59,7 +56,6 @@ struct ContentDecoderTests {
   func tooMany() {
     let most = Array(repeating: "gzip", count: ContentDecoder.maximumCodings)
     #expect(decoded([], most) == .success([]))
-    #expect(decoded([], most + ["identity"]) == .success([]))
     #expect(decoded([], most + ["gzip"]) == nil)
   }
 

@@ -23,6 +23,17 @@ struct HTTPFieldsTests {
     #expect(fields.combinedValue(of: "Age") == nil)
   }
 
+  @Test(
+    "identity and empty names are no codings",
+    arguments: [
+      ("gzip , identity,\tdeflate", ["gzip", "deflate"]), ("Identity", nil), ("", nil), (" ,", nil),
+      ("br", ["br"]),
+    ])
+  func codings(value: String, names: [String]?) {
+    #expect(HTTPFields([HTTPField("Content-Encoding", value)]).contentCodings == names)
+    #expect(HTTPFields([]).contentCodings == nil)
+  }
+
   @Test("replacing and removing takes every field of the name and no other")
   func changes() {
     var changed = fields
