@@ -8,6 +8,8 @@ extension ResponseCache {
   func learn(
     from head: HTTPResponseHead, _ forwarding: Forwarding, _ times: ResponseTimes
   ) {
+    let reason = whyNotStored(head, forwarding, times)
+    guard reason == nil || Self.forbidsReuse(reason, to: forwarding.original) else { return }
     for (variant, outcome) in compared(head, forwarding, times) {
       switch outcome {
       case .nothing:
@@ -20,25 +22,35 @@ extension ResponseCache {
     }
   }
 
-  /// Makes whole responses stale if a part that was received belongs to another version of them.
+  /// Makes whole responses stale if a part that was received belongs to another version of them. An answer to
+  /// a user's own request may be meant for that user alone.
   func outdateWhole(
     _ part: HTTPResponseHead, _ forwarding: Forwarding, _ times: ResponseTimes
   ) {
+    if forwarding.original.isPersonal {
+      switch whyNotStored(part, forwarding, times) {
+      case .noStoreResponse, .privateResponse, .authorization, .cookie, .setCookie, .varyAll: return
+      default: break
+      }
+    }
     for (variant, outcome) in compared(part, forwarding, times)
     where variant.response.status == 200 && outcome == .invalidate { outdate(variant) }
   }
 
-  /// Compares a response without the whole content with the stored responses that it may be about: none
-  /// if it may be meant for one user alone, and not those that were stored after the request was sent.
-  /// A time after the response proves nothing: the clock was set back.
+  private func whyNotStored(
+    _ head: HTTPResponseHead, _ forwarding: Forwarding, _ times: ResponseTimes
+  ) -> NotStoredReason? {
+    let asked = HTTPRequest(url: forwarding.original.url, fields: forwarding.original.fields)
+    return rules.whyNotStored(asked, head, now: times.response.date)
+  }
+
+  /// Compares a response without the whole content with the stored responses that it may be about, but not
+  /// with those that were stored after the request was sent. A time after the response proves nothing:
+  /// the clock was set back.
   private func compared(
     _ head: HTTPResponseHead, _ forwarding: Forwarding, _ times: ResponseTimes
   ) -> [(StoredVariant, Freshening.Outcome)] {
-    let reason = rules.whyNotStored(
-      HTTPRequest(url: forwarding.original.url, fields: forwarding.original.fields), head,
-      now: times.response.date)
-    guard reason == nil || Self.forbidsReuse(reason, to: forwarding.original) else { return [] }
-    return find(forwarding.original, forwarding.key).matching.filter {
+    find(forwarding.original, forwarding.key).matching.filter {
       $0.times.response <= times.request || $0.times.response > times.response
     }.map {
       let length = $0.isOfHead ? $0.response.fields.contentLength : $0.length

@@ -106,6 +106,24 @@ struct UsersTests {
     #expect(words(sandbox.decide(request(), at: 2)).hasPrefix(isPrivate ? "serve" : "forward"))
   }
 
+  @Test(arguments: [true, false])
+  func `a part of another version outdates the whole although it is not stored`(isMultipart: Bool)
+    throws
+  {
+    let sandbox = try CacheSandbox(role: .privateCache)
+    try sandbox.load(request(), head(200, brief), content(10))
+    var asked = request()
+    asked.fields.append(HTTPField("Range", isMultipart ? "bytes=0-1,5-6" : "bytes=0-4"))
+    if !isMultipart { asked.fields.append(HTTPField("Cache-Control", "no-store")) }
+    let forwarding = try #require(sandbox.forward(asked, policy: .reload, at: 1))
+    let part: HTTPFields =
+      isMultipart
+      ? [HTTPField("ETag", "\"2\""), HTTPField("Content-Type", "multipart/byteranges; boundary=a")]
+      : [HTTPField("ETag", "\"2\""), HTTPField("Content-Range", "bytes 0-4/10")]
+    _ = sandbox.receive(head(206, part), forwarding, at: 1)
+    #expect(words(sandbox.decide(request(), at: 2)).hasPrefix("forward"))
+  }
+
   @Test func `a 304 for its caller alone is not kept in memory either`() throws {
     let sandbox = try CacheSandbox(role: .sharedCache, hotBytes: 1 << 20)
     func fields(_ tag: String) -> HTTPFields {
