@@ -73,7 +73,9 @@ extension OfflineCache {
   ) async -> DownloadedFile? {
     let given = answer.source == .substitute ? .distantPast : client.lastConfirmed(answer)
     guard let given, let there = try? await downloader.fileNow(wanted),
-      there.record.lastGiven >= given
+      // A time in the future proves nothing: the clock was set back.
+      there.record.lastGiven >= given,
+      there.record.lastGiven <= Timestamp(nanoseconds: options.clock.now())
     else { return nil }
     return there
   }

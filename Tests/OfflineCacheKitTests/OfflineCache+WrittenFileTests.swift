@@ -121,6 +121,21 @@ struct OfflineCacheWrittenFileTests {
     }
   }
 
+  @Test func `a file from before the clock was set back is not newer than what is stored`()
+    async throws
+  {
+    let isNewer = Flag()
+    let sandbox = try FaceSandbox { _ in fresh(isNewer.isSet ? "newer" : "old") }
+    let file = sandbox.folder.appendingPathComponent("file")
+    sandbox.clock.advance(bySeconds: 1e8)
+    _ = try await sandbox.cache.startDownload(for: sandbox.request(), to: file).value()
+    sandbox.clock.advance(bySeconds: -1e8)
+    isNewer.set()
+    _ = try await sandbox.cache.data(for: sandbox.request())
+    try await sandbox.cache.download(for: sandbox.request(), to: file)
+    #expect(try Data(contentsOf: file) == Data("newer".utf8))
+  }
+
   @Test func `without its server a stored response with the wanted digest replaces another file`()
     async throws
   {
