@@ -109,10 +109,25 @@ extension DownloadRun {
       case .complete: (mustAsk, given) = (false, nil)
       case .askForWhole: (counts.resumed, isPutTogether) = (0, false)
       case .failed(let cause, let retryAfter):
-        try await waitToRetry(cause, retry, retryAfter)
+        do throws(DownloadError) { try await waitToRetry(cause, retry, retryAfter) } catch {
+          if mustAsk { await placeUnasked(record, place, part, counts, given, after: error) }
+          throw error
+        }
         retry += 1
       }
     }
+  }
+
+  /// Gives a whole file of an earlier call without an expiry its name if the server cannot be reached, so
+  /// that it can be used without a network like any such file.
+  private func placeUnasked(
+    _ record: DownloadRecord?, _ place: DownloadPlace, _ part: PartFile, _ counts: Counts,
+    _ given: Timestamp?, after error: DownloadError
+  ) async {
+    guard let whole = record, whole.length == part.length, whole.expires == nil,
+      asked.reuse == .unexpired, case .transport(let cause) = error.cause, cause.isUnreachable
+    else { return }
+    _ = try? await finish(place, part, whole, counts, given: given)
   }
 
   /// Returns whether the whole file of an earlier call is what this call wants, without a question to the

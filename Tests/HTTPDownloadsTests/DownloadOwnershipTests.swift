@@ -185,6 +185,16 @@ struct DownloadOwnershipTests {
     #expect(server.requests[1].fields.first(named: "If-None-Match")?.text == "\"1\"")
   }
 
+  @Test func `a whole part without an expiry gets its name without a network`() async throws {
+    let downloader = sandbox.downloader(server)
+    try await leaveWholePart(downloader)
+    let faults = Array(repeating: FileServer.Fault(error: .cannotConnect), count: 20)
+    for fault in faults { server.fail(fault) }
+    _ = await sandbox.failure(downloader, sandbox.asked())
+    #expect(sandbox.bytes() == content(100_000) && sandbox.names == [".json", "file"])
+    #expect(try await downloader.fileNow(sandbox.asked()) != nil)
+  }
+
   @Test func `the time of a whole part counts from when the server gave it`() async throws {
     let downloader = sandbox.downloader(server)
     try await leaveWholePart(downloader)
