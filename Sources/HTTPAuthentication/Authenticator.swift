@@ -19,10 +19,14 @@ package struct Authenticator: Sendable {
     self.vault = vault
   }
 
-  /// Forgets all credentials: first those in memory, then those in the vault.
+  /// Forgets all credentials: first those in memory, then those in the vault. What is found meanwhile is
+  /// not kept.
   package func forgetCredentials() async throws(CredentialVaultError) {
     session.forgetAll()
-    try await vault?.removeAll()
+    guard let vault else { return }
+    session.setEmptying(true)
+    defer { session.setEmptying(false) }
+    try await vault.removeAll()
   }
 
   /// Sends a request, and repeats it with credentials if the server asks for some.

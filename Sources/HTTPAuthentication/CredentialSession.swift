@@ -55,6 +55,8 @@ package final class CredentialSession: Sendable {
     var ways: [WayKey: Way] = [:]
     var changes: UInt64 = 0
     var logOuts: UInt64 = 0
+    /// The number of log-outs that are emptying the vault.
+    var emptying = 0
   }
 
   private struct WayKey: Hashable {
@@ -99,7 +101,8 @@ package final class CredentialSession: Sendable {
   ///
   /// - Parameters:
   ///   - unsaved: Where the vault saves it once a server has accepted it, or `nil`.
-  ///   - logOuts: Nothing is kept unless ``logOuts`` has this value; `nil` for any value.
+  ///   - logOuts: Nothing is kept unless ``logOuts`` has this value, and no log-out is emptying the vault;
+  ///     `nil` to keep it in any case.
   /// - Returns: Whether it is kept.
   @discardableResult
   package func keep(
@@ -108,7 +111,8 @@ package final class CredentialSession: Sendable {
   ) -> Bool {
     let directory = everywhere ? "/" : Self.directory(of: url)
     return state.withLock { state in
-      guard logOuts == nil || logOuts == state.logOuts else { return false }
+      guard logOuts == nil || logOuts == state.logOuts && state.emptying == 0
+      else { return false }
       if let index = state.kept.firstIndex(where: { $0.space == space }) {
         if state.kept[index].credential == credential {
           if !state.kept[index].directories.contains(directory) {
@@ -204,6 +208,9 @@ package final class CredentialSession: Sendable {
         && own.allSatisfy { !$0.space.realm.isEmpty && !asked.contains($0.space.realm) }
     }
   }
+
+  /// Notes that a log-out begins to empty the vault, or has ended that.
+  func setEmptying(_ begins: Bool) { state.withLock { $0.emptying += begins ? 1 : -1 } }
 
   func forgetAll() {
     state.withLock { state in

@@ -271,19 +271,24 @@ extension AuthenticatorTests {
     #expect(try await server.get() == 401)
   }
 
-  @Test(arguments: [true, false])
-  func `what is found while the user logs out is not used`(isInVault: Bool) async throws {
+  enum Moment: CaseIterable { case vaultIsAsked, providerIsAsked, vaultIsEmptied }
+
+  @Test(arguments: Moment.allCases)
+  func `what is found while the user logs out is not used`(_ moment: Moment) async throws {
+    let isInVault = moment == .vaultIsAsked
     let provider = ScriptedProvider(isInVault ? .goOnWithout : .use(right), .goOnWithout)
     let vault = MemoryVault(isInVault ? [try Server.space(): right] : [:])
     let server = try Server(provider, vault)
-    let logOut = { @Sendable [authenticator = server.authenticator] () async in
-      _ = try? await authenticator.forgetCredentials()
+    let logOut = { @Sendable in _ = try? await server.authenticator.forgetCredentials() }
+    vault.wait { call in
+      if isInVault, case .find = call { await logOut() }
+      if moment == .vaultIsEmptied, call == .removeAll { _ = try? await server.get() }
     }
-    vault.wait { if isInVault, case .find = $0 { await logOut() } }
-    provider.wait { if !isInVault { await logOut() } }
+    provider.wait { if moment == .providerIsAsked { await logOut() } }
+    if moment == .vaultIsEmptied { await logOut() }
     for _ in 0..<2 { #expect(try await server.get() == 401) }
-    #expect(!server.scripted.requests.contains { $0.fields.contains("Authorization") })
-    #expect(vault.content.isEmpty)
+    let sent = server.scripted.requests.map { $0.fields.first(named: "Authorization") }
+    #expect(sent.allSatisfy { $0 == nil } && vault.content.isEmpty)
   }
 
   @Test func `after a log-out a question from before it is not waited for`() async throws {
@@ -302,7 +307,6 @@ extension AuthenticatorTests {
   @Test func `what is saved while the user logs out is removed again`() async throws {
     let vault = MemoryVault()
     let server = try Server(ScriptedProvider(.use(right)), vault)
-    // The log-out is over before the credential is saved.
     let space = try Server.space()
     vault.fail { [session = server.authenticator.session] call in
       if case .save = call { session.forgetAll() }
