@@ -210,6 +210,7 @@ extension OfflineCache {
       else { throw failed }
       let failure = ClientError(.transport(cause), url: error.url)
       if let written = try? await written(wanted, asked, place, after: failure) { return written }
+      if Task.isCancelled { throw self.failure(cancelled(asked), asked) }
       guard let there = try? await downloader.fileNow(wanted) else { throw failed }
       return try response(there, asked, place, standIn: .failure(failure))
     }
