@@ -16,30 +16,27 @@ package final class Session: Sendable {
   fileprivate let isGivenUp = Atomic<Bool>(false)
   /// Whether the directory stays when the session ends: tree and journal are not compared yet.
   let stays = Atomic<Bool>(false)
-  private let leftovers: Leftovers
-  private let locks: SessionLocks
+  private let counts: SessionCounts
 
   fileprivate init(
-    name: PathName, directory: consuming Descriptor, in place: StorePlace, _ leftovers: Leftovers,
-    _ locks: SessionLocks
+    name: PathName, directory: consuming Descriptor, in place: StorePlace, _ counts: SessionCounts
   ) {
     self.name = name
     self.directory = directory
     self.place = place
-    self.leftovers = leftovers
-    self.locks = locks
-    locks.count.add(1, ordering: .relaxed)
+    self.counts = counts
+    counts.locks.add(1, ordering: .relaxed)
   }
 
   deinit {
     if isGivenUp.load(ordering: .acquiring) { removeDirectory() }
-    locks.count.subtract(1, ordering: .relaxed)
+    counts.locks.subtract(1, ordering: .relaxed)
   }
 
   /// Removes the directory. A missing directory is the sign of a clean end.
   fileprivate func removeDirectory() {
     place.fileSystem.removeTree(directory)
-    if stays.load(ordering: .relaxed) || leftovers.exist { return }
+    if stays.load(ordering: .relaxed) || counts.hasLeftovers { return }
     try? place.fileSystem.removeDirectory(name, in: place.staging.raw)
   }
 
@@ -54,20 +51,19 @@ package final class Session: Sendable {
   func unusedNumber() -> UInt64 { nextName.add(1, ordering: .relaxed).newValue }
 }
 
-/// The locks of the sessions of this process that have not ended.
-private final class SessionLocks: Sendable {
-  let count = Atomic<Int>(0)
-}
-
-/// What this process leaves to a comparison of tree and journal: files that could not be removed, the
-/// records of a failed sync. If none is completed after that, the directories of sessions stay, so that the
-/// next opening compares.
-private final class Leftovers: Sendable {
-  let count = Atomic<Int>(0)
-  /// The count before the last comparison that was completed.
+/// What the sessions of this process have in common.
+private final class SessionCounts: Sendable {
+  /// The number of those that have not ended, each with its lock.
+  let locks = Atomic<Int>(0)
+  /// What they leave to a comparison of tree and journal: files that could not be removed, the records of a
+  /// failed sync. If none is completed after that, their directories stay, so that the next opening compares.
+  let leftovers = Atomic<Int>(0)
+  /// The leftovers before the last comparison that was completed.
   let compared = Atomic<Int>(0)
 
-  var exist: Bool { count.load(ordering: .relaxed) > compared.load(ordering: .relaxed) }
+  var hasLeftovers: Bool {
+    leftovers.load(ordering: .relaxed) > compared.load(ordering: .relaxed)
+  }
 }
 
 /// The directory `staging` of a store, with the sessions of all processes that write.
@@ -75,8 +71,7 @@ final class Staging: Sendable {
   let place: StorePlace
   let clock: any WallClock
   private let own = Mutex<Session?>(nil)
-  private let leftovers = Leftovers()
-  private let locks = SessionLocks()
+  private let counts = SessionCounts()
   /// The names of the sessions that were dead when the store was opened.
   private let deadAtOpening = Mutex<Set<[UInt8]>>([])
   /// The directories of replaced keys in the session.
@@ -99,8 +94,7 @@ final class Staging: Sendable {
     boot == 0 || session.hex(in: 0..<8) != boot
   }
 
-  /// Returns whether there are sessions of other processes of this run of the machine, and of earlier
-  /// runs.
+  /// Returns whether there are sessions of this run of the machine, and of earlier ones.
   func sessionBoots() throws(StoreError) -> (this: Bool, earlier: Bool) {
     let names = try sessions { _ in true }
     return (!names.allSatisfy(isOfEarlierBoot), names.contains(where: isOfEarlierBoot))
@@ -108,9 +102,8 @@ final class Staging: Sendable {
 
   // MARK: The session of this process
 
-  /// Whether this process has the lock of a session: also of one that was given up, until its last user
-  /// is done.
-  var hasLock: Bool { locks.count.load(ordering: .relaxed) > 0 }
+  /// Whether this process has the lock of a session, which may have been given up and still be used.
+  var hasLock: Bool { counts.locks.load(ordering: .relaxed) > 0 }
 
   /// The session; `nil` before the first write.
   var session: Session? { own.withLock { $0 } }
@@ -125,7 +118,7 @@ final class Staging: Sendable {
       let directory = try fileSystem.open(name, in: place.staging, [.read, .directory])
       guard try fileSystem.tryLock(directory) else { throw .wouldBlock }
       if place.durability == .full { try fileSystem.synchronize(place.staging, names: true) }
-      return Session(name: name, directory: directory, in: place, leftovers, locks)
+      return Session(name: name, directory: directory, in: place, counts)
     }
     own.withLock { $0 = made }
     return made
@@ -186,18 +179,18 @@ final class Staging: Sendable {
   }
 
   /// Whether the next opening has to compare tree and journal.
-  var isUnclean: Bool { leftovers.exist }
+  var isUnclean: Bool { counts.hasLeftovers }
 
   /// Makes the next opening compare tree and journal, unless this process does so before.
-  func noteUnclean() { leftovers.count.add(1, ordering: .relaxed) }
+  func noteUnclean() { counts.leftovers.add(1, ordering: .relaxed) }
 
   /// The number of times that this process has left something to a comparison.
-  var uncleanCount: Int { leftovers.count.load(ordering: .relaxed) }
+  var uncleanCount: Int { counts.leftovers.load(ordering: .relaxed) }
 
   /// Notes that tree and journal were compared.
   ///
   /// - Parameter count: the number of times at the begin.
-  func setCompared(_ count: Int) { leftovers.compared.store(count, ordering: .relaxed) }
+  func setCompared(_ count: Int) { counts.compared.store(count, ordering: .relaxed) }
 
   /// Deletes the directories that were moved into the session. The files of writers stay.
   ///
