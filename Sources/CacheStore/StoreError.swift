@@ -135,7 +135,9 @@ extension StoreError {
 
 extension StoreError {
   /// Whether other entries may be free of it: perhaps the system could not read one file or shard.
-  var mayBeOfOneEntry: Bool { code == .inputOutput || code == .permissionDenied }
+  var mayBeOfOneEntry: Bool {
+    (code == .inputOutput || code == .permissionDenied) && !SystemError(errno).isOutOfDescriptors
+  }
 
   /// An operation was tried some times, and others changed the entries of the key each time.
   static func contended(_ path: String) -> StoreError {

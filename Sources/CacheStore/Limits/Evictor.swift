@@ -140,6 +140,13 @@ final class Evictor: CatalogUser {
     planned: (borrowing StoreState) -> EntryTotals = { $0.index.totals }
   ) throws(StoreError) -> Slot? {
     accessTimes.waitForTouches(unlessWithin: PendingTouches.delayNanoseconds)
+    // What fails here concerns all entries.
+    try reader.checkReadable()
+    do throws(StoreError) { _ = try writer.ownSession() } catch  where error.code != .noSpace {
+      throw error
+    } catch {
+      // The files of an entry make room for a session.
+    }
     var failures: [StoreError] = []
     for _ in 0..<1000 {
       let end = min(bound ?? .max, keptSince.load(ordering: .relaxed))

@@ -92,6 +92,15 @@ import Testing
     #expect(store.statistics.entries <= 20)
   }
 
+  @Test func `too few descriptors do not change the order of eviction`() throws {
+    let store = try open(Limits(entries: 20), entries: 20)
+    files.faults.set { $0.kind == .open ? SystemError(EMFILE) : nil }
+    #expect(throws: StoreError.self) { try store.put([1], for: key(20)) }
+    files.faults.set(nil)
+    try store.put([1], for: key(30))
+    #expect(!store.contains(key(0)) && store.contains(key(19)))
+  }
+
   @Test func `entries go for their age although they are in use`() throws {
     let store = try open(entries: 20)
     files.faults.set { call in
