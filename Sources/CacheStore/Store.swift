@@ -146,7 +146,7 @@ public final class Store: Sendable {
   public func relinquish() -> Bool {
     if isReadOnly || catalog.state.withLock({ $0.isClosed || $0.isClosing }) { return true }
     // This may make the journal long enough for a compaction, which takes locks.
-    try? accessTimes.flush()
+    if (try? accessTimes.flush()) == nil { accessTimes.withdraw() }
     // What is settled later would take the lock again.
     _ = try? settler.settleAll(within: 1_000_000_000)
     upkeep.putOffSettling()

@@ -87,6 +87,18 @@ import Testing
     store.close()
   }
 
+  @Test func `a store that cannot write its accesses releases the announcement, too`() throws {
+    let files = FaultyFiles()
+    let store = try sandbox.open(Options(fileSystem: files))
+    try store.put([1], for: "a")
+    _ = store.lookUp("a")
+    files.faults.set { $0.kind == .write ? SystemError(ENOSPC) : nil }
+    store.relinquish()
+    try expectNothingAnnounced()
+    files.faults.set(nil)
+    store.close()
+  }
+
   /// Expects that no process has announced accesses.
   private func expectNothingAnnounced() throws {
     let others = RealFileSystem()
