@@ -175,16 +175,21 @@ package final class Journal: Sendable {
 
   /// Makes a segment, and returns its number.
   ///
-  /// An empty segment with that number is used, or replaced if it has an older version or hides a failed
-  /// sync. Any other file keeps its name, and the next free number is taken.
+  /// An empty segment with that number is used, or replaced if it hides that a sync of this process has
+  /// failed. Any other file keeps its name, and the next free number is taken.
   ///
-  /// - Parameter version: the least version of its format.
+  /// - Parameters:
+  ///   - version: the least version of its format.
+  ///   - first: the oldest segment that is still needed.
   /// - Throws: `newerFormat` if a newer program has begun the segment.
-  func make(_ number: UInt32, version: UInt32) throws(StoreError) -> UInt32 {
+  func make(
+    _ number: UInt32, version: UInt32, neededFrom first: UInt32
+  ) throws(StoreError) -> UInt32 {
     var number = number
     while try isTaken(number) {
-      if let found = try emptySegment(number) {
-        if found.version < version || found.unsynced != sync.oldestFailed { break }
+      if let found = try emptySegment(number), found.version >= version {
+        let failed = sync.oldestFailed
+        if failed != 0, found.unsynced < first || found.unsynced > failed { break }
         // Another process may have made it without a sync.
         if place.isDurable { try synchronize(found) }
         return number

@@ -47,9 +47,11 @@ extension JournalWriter {
   /// Makes a segment and opens it. If a newer program has begun it, this store is closed.
   func makeSegment(_ number: UInt32) throws(StoreError) -> Segment {
     // Its header names the oldest one that is still needed.
-    journal.sync.forgetFailed(before: reader.state.withLock { $0.journal.firstNumber })
+    let first = reader.state.withLock { $0.journal.firstNumber }
+    journal.sync.forgetFailed(before: first)
     do throws(StoreError) {
-      return try journal.open(try journal.make(number, version: segmentVersion))
+      return try journal.open(
+        try journal.make(number, version: segmentVersion, neededFrom: first))
     } catch {
       reader.state.withLock { reader.refuse(&$0, error) }
       throw error
