@@ -18,7 +18,8 @@ extension JournalReader {
       do throws(StoreError) {
         if try loadOnce(&state) || tries == 0 { break }
       } catch {
-        if tries == 0 || !SystemError(error.errno).mayPass { throw error }
+        // Later, each look-up tries it again.
+        if tries == 0 || state.isOpened || !SystemError(error.errno).mayPass { throw error }
       }
       // An error of the system may pass.
       pause(nanoseconds: 16_000_000 >> Int64(tries))
