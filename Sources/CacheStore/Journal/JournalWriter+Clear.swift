@@ -10,7 +10,12 @@ extension JournalWriter {
     _ = try appendLocked { _ throws(StoreError) in [] }
     // If a segment has to be begun, the record of that comes before the number in the name.
     try beginSession()
-    _ = try writableSegment()
+    while try writableSegment() == nil {
+      try reader.state.withLock { state throws(StoreError) in
+        reader.reload(&state)
+        try reader.check(state)
+      }
+    }
     // If this process is killed between the two steps, the others notice it by this file, and append
     // the record before they append anything else.
     try replaceLock()
