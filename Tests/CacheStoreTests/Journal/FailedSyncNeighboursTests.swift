@@ -83,6 +83,28 @@ import Testing
     other.close()
   }
 
+  @Test func `a neighbour heeds the segment that was to show it, although it has no seal`() throws {
+    let (process, store) = try open()
+    try store.put([0], for: "first")
+    let hasFailed = Atomic<Bool>(false)
+    process.setFault(
+      SimulatedFault(.fail(.inputOutput), at: 1, lasts: true) {
+        guard $0.name == "00000001.log" else { return false }
+        if $0.kind == .synchronize { hasFailed.store(true, ordering: .relaxed) }
+        return $0.kind == .synchronize || $0.kind == .write && hasFailed.load(ordering: .relaxed)
+      })
+    #expect(throws: StoreError.self) {
+      try store.put(TestBody.make(9_000, seed: 1), for: "failed")
+    }
+    let (_, other) = try open()
+    other.catalog.journal.rollsNext.store(true, ordering: .relaxed)
+    try other.put([1], for: "other")
+    // The journal was written anew before that was promised.
+    #expect(other.catalog.state.withLock { $0.journal.firstNumber } > 1)
+    process.setFault(nil)
+    for store in [store, other] { store.close() }
+  }
+
   @Test func `the sync at the end of a segment fails`() throws {
     let (process, store) = try open()
     try store.put([0], for: "first")
