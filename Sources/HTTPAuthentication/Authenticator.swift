@@ -22,10 +22,9 @@ package struct Authenticator: Sendable {
   /// Forgets all credentials: first those in memory, then those in the vault. What is found meanwhile is
   /// not kept.
   package func forgetCredentials() async throws(CredentialVaultError) {
-    session.forgetAll()
+    session.forgetAll(isEmptying: vault != nil)
     guard let vault else { return }
-    session.setEmptying(true)
-    defer { session.setEmptying(false) }
+    defer { session.endEmptying() }
     try await vault.removeAll()
   }
 

@@ -69,7 +69,7 @@ package final class CredentialSession: Sendable {
   /// The number of log-ins and log-outs.
   package var changes: UInt64 { state.withLock { $0.changes } }
 
-  /// The number of calls of ``forgetAll()``.
+  /// The number of log-outs that have begun, and of those that have emptied the vault.
   var logOuts: UInt64 { state.withLock { $0.logOuts } }
 
   /// Records that a credential is sent that is not kept.
@@ -209,11 +209,18 @@ package final class CredentialSession: Sendable {
     }
   }
 
-  /// Notes that a log-out begins to empty the vault, or has ended that.
-  func setEmptying(_ begins: Bool) { state.withLock { $0.emptying += begins ? 1 : -1 } }
-
-  func forgetAll() {
+  /// Notes that the vault is empty. What was found before is not kept.
+  func endEmptying() {
     state.withLock { state in
+      state.emptying -= 1
+      state.logOuts += 1
+    }
+  }
+
+  /// - Parameter isEmptying: Whether the vault is emptied next.
+  func forgetAll(isEmptying: Bool = false) {
+    state.withLock { state in
+      if isEmptying { state.emptying += 1 }
       for kept in state.kept { Self.release(kept.credential, &state) }
       state.changes += 1
       state.logOuts += 1
