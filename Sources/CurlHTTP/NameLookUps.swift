@@ -13,7 +13,10 @@ final class NameLookUps {
   private var ends: ArraySlice<ContinuousClock.Instant> = []
 
   /// Notes that a transfer has ended whose name is still being looked up.
-  func abandon(at now: ContinuousClock.Instant) { ends.append(now + Self.duration) }
+  func abandon(at now: ContinuousClock.Instant) {
+    ends = ends.drop { $0 <= now }
+    ends.append(now + Self.duration)
+  }
 
   func mayBegin(at now: ContinuousClock.Instant) -> Bool {
     ends = ends.drop { $0 <= now }
