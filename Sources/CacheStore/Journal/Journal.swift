@@ -175,8 +175,8 @@ package final class Journal: Sendable {
 
   /// Makes a segment, and returns its number.
   ///
-  /// An empty segment with that number is used, or replaced if it hides that a sync of this process has
-  /// failed. Any other file keeps its name, and the next free number is taken.
+  /// An empty segment with that number is used, or replaced if it has an older version, or hides that a
+  /// sync of this process has failed. Any other file keeps its name, and the next free number is taken.
   ///
   /// - Parameters:
   ///   - version: the least version of its format.
@@ -187,9 +187,10 @@ package final class Journal: Sendable {
   ) throws(StoreError) -> UInt32 {
     var number = number
     while try isTaken(number) {
-      if let found = try emptySegment(number), found.version >= version {
+      if let found = try emptySegment(number) {
         let failed = sync.oldestFailed
-        if failed != 0, found.unsynced < first || found.unsynced > failed { break }
+        let hidesFailure = failed != 0 && (found.unsynced < first || found.unsynced > failed)
+        if found.version < version || hidesFailure { break }
         // Another process may have made it without a sync.
         if place.isDurable { try synchronize(found) }
         return number
