@@ -1,5 +1,6 @@
 internal import CacheFormat
 internal import CacheSystem
+internal import Synchronization
 
 // Finding and opening the segments of the journal.
 extension JournalReader {
@@ -103,9 +104,13 @@ extension JournalReader {
   /// the previous one. All others still write to the previous one.
   private func isUnused(_ number: UInt32, after state: borrowing StoreState) -> Bool {
     guard let use = state.journal.last, !use.isSealed,
-      let segment = try? journal.open(number)
+      let segment = try? journal.open(number), journal.isEmpty(segment)
     else { return false }
-    return journal.isEmpty(segment)
+    // It was to show that a sync has failed. The next record makes it do so.
+    if segment.unsynced >= state.journal.firstNumber {
+      journal.rollsNext.store(true, ordering: .relaxed)
+    }
+    return true
   }
 
   /// - Returns: false if the system could not read the segment.

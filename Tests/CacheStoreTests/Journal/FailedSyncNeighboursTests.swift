@@ -97,7 +97,6 @@ import Testing
       try store.put(TestBody.make(9_000, seed: 1), for: "failed")
     }
     let (_, other) = try open()
-    other.catalog.journal.rollsNext.store(true, ordering: .relaxed)
     try other.put([1], for: "other")
     // The journal was written anew before that was promised.
     #expect(other.catalog.state.withLock { $0.journal.firstNumber } > 1)
