@@ -22,9 +22,11 @@ extension JournalWriter {
       (state.journal.current, state.journal.position, state.journal.tornBytes)
     }
     guard let current else {
-      let (number, isFirst) = reader.state.withLock { state in
-        (state.journal.nextNumber, state.journal.segments.isEmpty)
+      let (number, isFirst, isForgotten) = reader.state.withLock { state in
+        (state.journal.nextNumber, state.journal.segments.isEmpty, state.journal.needsReload)
       }
+      // A thread that reads has found that the journal cannot be read any more.
+      if isFirst, isForgotten { return nil }
       // Others may be able to read a segment that is lost here.
       if !isFirst { return try beginWithoutSeal(number) { $0.journal.add($1) } }
       let segment = try makeSegment(number)

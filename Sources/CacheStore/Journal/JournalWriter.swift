@@ -74,7 +74,12 @@ package final class JournalWriter: Sendable {
         cause: "a record has \(longest) bytes, \(RecordFrame.maximumLength) are allowed",
         remedy: "store less in fields, user info and tags")
     }
-    let (start, sequence) = reader.state.withLock { ($0.journal.position, $0.journal.sequence) }
+    let (start, sequence) = try reader.state.withLock { state throws(StoreError) in
+      // A thread that reads may have found that the journal cannot be read any more.
+      guard state.journal.current?.number == segment.number
+      else { throw .unreadable(journal.path(of: segment.number)) }
+      return (state.journal.position, state.journal.sequence)
+    }
     let bytes: [UInt8]
     do throws(StoreError) {
       bytes = try journal.write(records, to: segment, at: start, after: sequence)
