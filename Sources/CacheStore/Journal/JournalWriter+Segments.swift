@@ -41,9 +41,14 @@ extension JournalWriter {
     if ready !== current { return ready }
     let isFull = reader.state.withLock { $0.isSegmentFull }
     if !isFull && !journal.rollsNext.exchange(false, ordering: .relaxed) { return current }
-    let next = try roll(from: current)
-    // If the old segment could not be synced, another one shows that.
-    return journal.rollsNext.exchange(false, ordering: .relaxed) ? try roll(from: next) : next
+    do throws(StoreError) {
+      let next = try roll(from: current)
+      // If the old segment could not be synced, another one shows that.
+      return journal.rollsNext.exchange(false, ordering: .relaxed) ? try roll(from: next) : next
+    } catch {
+      journal.rollsNext.store(true, ordering: .relaxed)
+      throw error
+    }
   }
 
   /// Makes a segment and opens it. If a newer program has begun it, this store is closed.
@@ -102,12 +107,17 @@ extension JournalWriter {
   /// Begins a new segment after a linked one, or one whose end is given up because it cannot be read. The
   /// caller holds the journal's lock.
   func leave(_ left: Segment) throws(StoreError) -> Segment {
-    let segment = try beginWithoutSeal(left.number + 1) { state, segment in
-      state.journal.goOn(with: segment)
-      state.journal.giveUpUnread()
+    // A sync that fails meanwhile asks for another segment.
+    let wasAsked = journal.rollsNext.exchange(false, ordering: .relaxed)
+    do throws(StoreError) {
+      return try beginWithoutSeal(left.number + 1) { state, segment in
+        state.journal.goOn(with: segment)
+        state.journal.giveUpUnread()
+      }
+    } catch {
+      if wasAsked { journal.rollsNext.store(true, ordering: .relaxed) }
+      throw error
     }
-    journal.rollsNext.store(false, ordering: .relaxed)
-    return segment
   }
 
   /// Begins a segment after one that gets no seal, with a record without accesses: others take one without
