@@ -9,6 +9,9 @@ extension Store {
   /// `change` is called without a lock, so it may use the store. It is called again, with what is
   /// stored then, if others have changed the entry meanwhile, or for want of room.
   ///
+  /// A change is no access. If the entry grows beyond a limit, the least recently accessed entries are
+  /// evicted, which may be this one.
+  ///
   /// - Returns: false if there is no such entry.
   /// - Throws: `metadataTooLarge`, `entryTooLarge` if the entry becomes a spare one for which its body is
   ///   too long, `readOnly`, `noSpace`, `closed`, `inputOutput`, also if others change the entry a
@@ -43,7 +46,7 @@ extension Store {
   ) throws(StoreError) -> Bool {
     if isReadOnly { throw .readOnly(path) }
     let hash = catalog.hash(key)
-    defer { evictor.keepLimits(after: (hash, variant)) }
+    defer { evictor.keepLimits() }
     try recovery.askTree(hash, variant)
     do throws(StoreError) {
       return try amendAgain(key, variant, hash, change)

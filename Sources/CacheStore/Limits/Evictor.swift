@@ -78,13 +78,8 @@ final class Evictor: CatalogUser {
   }
 
   /// Evicts entries until the limits hold.
-  ///
-  /// - Parameter changed: the entry that was changed, before which others go.
-  func keepLimits(after changed: (hash: KeyHash, variant: UInt64)? = nil) {
-    while let reason = excess() {
-      if let changed { putOff(changed.hash, changed.variant) }
-      guard (try? evictOne(reason)) != nil else { break }
-    }
+  func keepLimits() {
+    while let reason = excess(), (try? evictOne(reason)) != nil {}
     compactor.tendJournal()
   }
 

@@ -106,7 +106,7 @@ import Testing
     #expect(store.lookUp("new").entry != nil && store.statistics.pinnedEntries == 2)
   }
 
-  @Test func `an entry whose metadata grow at the limit is not the one that goes`() throws {
+  @Test func `an update is no access: at the limit, the oldest entry goes`() throws {
     let store = try sandbox.open(
       Options(limits: Limits(bytes: 1 << 20), clock: SteppingClock(step: 1_000)))
     var count = 0
@@ -117,7 +117,9 @@ import Testing
     #expect(store.statistics.evictions == 0)
     let item = Field("a", ByteString(bytes: Array(repeating: 97, count: 100_000)))
     #expect(try store.update("k0") { $0.userInfo = [item] })
-    #expect(store.info(for: "k0")?.metadata.userInfo == [item])
-    #expect(store.statistics.evictions > 0)
+    #expect(!store.contains("k0") && store.contains("k1") && store.statistics.evictions == 1)
+    #expect(try store.update("k9") { $0.userInfo = [item] })
+    #expect(store.info(for: "k9")?.metadata.userInfo == [item])
+    #expect(!store.contains("k1") && store.contains("k8"))
   }
 }
