@@ -70,33 +70,50 @@ public final class BodyWriter: Sendable {
   ///   `inputOutput`, `closed`. The writer is then discarded.
   public func write(_ bytes: UnsafeRawBufferPointer) throws(StoreError) {
     let (count, limits) = (UInt64(bytes.count), store.limits)
-    // Others go before the entry that will be replaced, if the body needs room.
-    let replaced = past == nil ? store.evictor.putOff(store.catalog.hash(key), variant) : nil
     do throws(StoreError) {
       if limits.freeBytes > 0 {
         try state.withLock { state throws(StoreError) in try check(state, adding: count, limits) }
         try store.evictor.keepFree(
           limits.freeBytes, adding: count, olderThan: past?.accessed.nanoseconds,
-          forSpare: metadata.isSpare, sparing: replaced)
+          forSpare: metadata.isSpare, sparing: putOffReplaced())
       }
       try store.evictor.withRoom(for: count) { () throws(StoreError) in
-        try state.withLock { state throws(StoreError) in
-          try check(state, adding: count, limits)
-          let end = Int64(state.hasher.count)
-          do throws(SystemError) {
-            unsafe try store.fileSystem.write(written.file, from: bytes, at: end)
-          } catch {
-            // On a full disk, the records of evictions need the room of the part that was written.
-            try? store.fileSystem.truncate(written.file, to: end)
-            throw StoreError(error, path: path)
-          }
-          unsafe state.hasher.update(bytes)
+        do throws(StoreError) {
+          unsafe try append(bytes, limits)
+        } catch {
+          if error.code == .noSpace { putOffReplaced() }
+          throw error
         }
       }
     } catch {
       discard()
       throw error
     }
+  }
+
+  private func append(
+    _ bytes: UnsafeRawBufferPointer, _ limits: Limits
+  ) throws(StoreError) {
+    try state.withLock { state throws(StoreError) in
+      try check(state, adding: UInt64(bytes.count), limits)
+      let end = Int64(state.hasher.count)
+      do throws(SystemError) {
+        unsafe try store.fileSystem.write(written.file, from: bytes, at: end)
+      } catch {
+        // On a full disk, the records of evictions need the room of the part that was written.
+        try? store.fileSystem.truncate(written.file, to: end)
+        throw StoreError(error, path: path)
+      }
+      unsafe state.hasher.update(bytes)
+    }
+  }
+
+  /// Lets others go before the entry that will be replaced, when something has to go for the body.
+  ///
+  /// - Returns: that entry; `nil` if there is none, or if it is as old as the new one.
+  @discardableResult
+  private func putOffReplaced() -> Slot? {
+    past == nil ? store.evictor.putOff(store.catalog.hash(key), variant) : nil
   }
 
   private func check(

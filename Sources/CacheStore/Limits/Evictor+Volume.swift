@@ -138,9 +138,10 @@ extension Evictor {
   /// - Parameters:
   ///   - bytes: the bytes to be written.
   ///   - bound: see `evictOne`, also for the others.
+  ///   - replaced: the entry that will be replaced; asked for when something has to go.
   func keepFree(
     _ free: UInt64, adding bytes: UInt64, olderThan bound: Int64? = nil, forSpare isSpare: Bool,
-    sparing replaced: Slot? = nil,
+    sparing replaced: @autoclosure () -> Slot?,
     planned: (borrowing StoreState) -> EntryTotals = { $0.index.totals }
   ) throws(StoreError) {
     var available: UInt64 = 0
@@ -155,7 +156,7 @@ extension Evictor {
       isTooLong = !space.holds(bytes, leaving: free) && space.holds(0, leaving: free)
       if isTooLong { return nil }
       return try evictOne(
-        .freeSpace, olderThan: bound, forSpare: isSpare, sparing: replaced, planned: planned)
+        .freeSpace, olderThan: bound, forSpare: isSpare, sparing: replaced(), planned: planned)
     }
     if isKept { return }
     let error = full(.freeSpace, bound)
