@@ -70,7 +70,7 @@ extension JournalOpening {
           try fileSystem.status(of: segment.file.raw)
         }
         reader.state.withLock { state in
-          state.journal.cutOff = RefusedCut(number: segment.number, end: end, of: status)
+          state.journal.refusedCut = RefusedCut(number: segment.number, end: end, of: status)
           state.endedUncleanly = true
         }
       }

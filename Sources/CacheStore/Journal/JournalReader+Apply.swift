@@ -20,7 +20,7 @@ extension JournalReader {
       state.journal.setRead(range.upperBound)
       state.journal.noteDamage()
     case .tail(let range):
-      state.journal.tornBytes = Int64(range.count)
+      state.journal.remainder = .read(torn: Int64(range.count))
     }
     return true
   }

@@ -78,13 +78,15 @@ extension JournalReader {
       return try loadSegment(&state, last)
     }
     state.journal.firstNumber = first
-    if let cut = state.journal.cutOff, !numbers.contains(cut.number) { state.journal.cutOff = nil }
+    if let cut = state.journal.refusedCut, !numbers.contains(cut.number) {
+      state.journal.refusedCut = nil
+    }
     for number in first...last where state.journal.endNumber <= number {
-      if let cut = state.journal.cutOff, number > cut.number { break }
+      if let cut = state.journal.refusedCut, number > cut.number { break }
       if number == last && isUnused(number, after: state) { break }
       state.journal.countTail()
       // A next segment that could not be opened is tried again.
-      if state.journal.last?.isSealed == true { state.journal.unread = nil }
+      if state.journal.last?.isSealed == true { state.journal.remainder = .read() }
       if state.journal.unread?.mayPass == true { try check(state) }
       state.journal.giveUpUnread()
       if try !loadSegment(&state, number) { isRead = false }
@@ -121,7 +123,7 @@ extension JournalReader {
       let segment = try journal.open(number)
       state.journal.segments.append(SegmentUse(segment: segment))
       readOn(&state)
-      state.journal.needsReload = false
+      if state.journal.needsReload { state.journal.remainder = .read() }
       return state.journal.unread == nil
     } catch {
       // A bad sector may stay, and counts as damage. All else that may pass keeps the store closed.
@@ -140,7 +142,6 @@ extension JournalReader {
     for _ in 0..<8 {
       state.forgetJournal()
       state.journal.damages = damages
-      state.journal.needsReload = false
       do throws(StoreError) {
         try load(&state)
         if state.journal.current != nil, state.journal.isWhole { return noteCutOff(&state) }
@@ -164,8 +165,7 @@ extension JournalReader {
     refuse(&state, error)
     if state.refusal != nil { return }
     state.journal.forgetSegments()
-    state.journal.needsReload = true
-    state.journal.unread = error.errno == 0 ? .inputOutput : SystemError(error.errno)
+    state.journal.remainder = .outdated(error.errno == 0 ? .inputOutput : SystemError(error.errno))
   }
 }
 

@@ -29,7 +29,7 @@ extension JournalReader {
           let cause = SystemError(error.errno)
           if cause.isForNow { return setUnread(&state, cause) }
         }
-        if !journal.isThere(use.segment) { state.journal.needsReload = true }
+        if !journal.isThere(use.segment) { state.journal.remainder = .outdated() }
         break
       }
       state.journal.lockNumber = number

@@ -123,7 +123,7 @@ final class JournalReader: Sendable {
       }
       do throws(StoreError) {
         let segment = try journal.open(state.journal.endNumber)
-        state.journal.unread = nil
+        state.journal.remainder = .read()
         // One without records was left by a process that was killed just after it had made it.
         guard journal.hasRecords(segment) else { return }
         state.journal.segments.append(SegmentUse(segment: segment))
@@ -131,7 +131,7 @@ final class JournalReader: Sendable {
       } catch {
         let cause = SystemError(error.errno)
         if cause.mayPass { return setUnread(&state, cause) }
-        state.journal.unread = nil
+        state.journal.remainder = .read()
         refuse(&state, error)
       }
     }
@@ -160,7 +160,7 @@ final class JournalReader: Sendable {
       setReadable(&state)
       if length <= use.readBytes {
         // Less than was read: the next call finds that it was cut off.
-        state.journal.tornBytes = fileLength - length
+        state.journal.remainder = .read(torn: fileLength - length)
         return
       }
       var hasTail = false
@@ -197,7 +197,7 @@ final class JournalReader: Sendable {
 
   /// Reads the journal again after a part was cut off. Others do not have its records.
   private func readCutOff(_ state: inout StoreState) {
-    state.journal.cutFrom = max(state.journal.cutFrom, state.journal.sequence)
+    state.journal.sequenceBeforeCut = max(state.journal.sequenceBeforeCut, state.journal.sequence)
     if let cut = state.journal.current { journal.sync.forget(from: cut.number) }
     reload(&state)
     upkeep.request(.reconcile)
@@ -206,7 +206,7 @@ final class JournalReader: Sendable {
   /// Makes the journal count as damaged if records are missing now that were cut off, once it could be
   /// read again.
   func noteCutOff(_ state: inout StoreState) {
-    let sequence = state.journal.cutFrom
+    let sequence = state.journal.sequenceBeforeCut
     if sequence == 0 || state.journal.needsReload || state.journal.unread != nil { return }
     if state.journal.sequence < sequence {
       if state.journal.isWhole, (try? noteLostRecords(&state, through: sequence)) == nil { return }
@@ -214,16 +214,16 @@ final class JournalReader: Sendable {
       state.journal.setNotWhole()
       state.journal.sequence = max(state.journal.sequence, sequence)
     }
-    state.journal.cutFrom = 0
+    state.journal.sequenceBeforeCut = 0
   }
 
   /// Returns the end of what counts of the last segment, if the system refuses to cut off the rest; `nil` also
   /// once others have cut it off.
   func refusedCut(of segment: Segment, _ state: inout StoreState) -> Int64? {
-    guard let cut = state.journal.cutOff, cut.number == segment.number else { return nil }
+    guard let cut = state.journal.refusedCut, cut.number == segment.number else { return nil }
     guard let status = try? fileSystem.status(of: segment.file.raw), !cut.isPending(status)
     else { return cut.end }
-    state.journal.cutOff = nil
+    state.journal.refusedCut = nil
     return nil
   }
 
@@ -231,15 +231,14 @@ final class JournalReader: Sendable {
   func setUnread(_ state: inout StoreState, _ error: SystemError) {
     // Asked for once only, so that the upkeep does not begin again for ever.
     if state.journal.unread == nil && !state.journal.hasGivenUp { upkeep.request(.reconcile) }
-    state.journal.unread = error
-    // Others may have cut them off, and appended in their place.
-    state.journal.tornBytes = 0
+    // Torn bytes count no more: others may have cut them off, and appended in their place.
+    state.journal.remainder = .unread(error)
   }
 
   private func setReadable(_ state: inout StoreState) {
     state.journal.hasGivenUp = false
-    guard state.journal.unread != nil else { return }
-    state.journal.unread = nil
+    guard case .unread = state.journal.remainder else { return }
+    state.journal.remainder = .read()
     if state.isComplete { state.journal.confirmed = [] }
   }
 
@@ -257,7 +256,7 @@ final class JournalReader: Sendable {
       let cause = SystemError(error.errno)
       if cause.isForNow { return setUnread(&state, cause) }
     }
-    state.journal.needsReload = true
+    state.journal.remainder = .outdated()
   }
 
   /// Throws an error if the store is closed, or if the end of the journal cannot be read. Records that

@@ -48,9 +48,8 @@ struct JournalState {
   /// While the index is not complete: the records that were compared with the tree, as
   /// `Slot.recordPlace`.
   var confirmed: Set<UInt64> = []
-  /// The error for which the end of the journal could not be read. It may pass, so this is no damage:
-  /// nothing is decided, and nothing is appended, before that part was read or given up.
-  var unread: SystemError?
+  /// What follows the part that was read.
+  var remainder = JournalRemainder.read()
   /// Whether an end was given up, and nothing could be read since.
   var hasGivenUp = false
   /// The damaged or missing parts that were found.
@@ -60,17 +59,11 @@ struct JournalState {
   private(set) var damagedPlace: UInt64 = 0
   /// The sequence number before the last such part.
   private var damagedAfter: UInt64 = 0
-  /// The bytes at the end that are no record: a write in progress, the rest of one that a killed
-  /// process left, or what could not be cut off.
-  var tornBytes: Int64 = 0
   /// The end of what counts of the journal, if the system refuses to cut off the rest.
-  var cutOff: RefusedCut?
-  /// The sequence number of the last record that was read before a part of the journal was cut off; 0 once
-  /// that was noted as damage.
-  var cutFrom: UInt64 = 0
-  /// Whether the journal has to be read again, because another process dropped segments that this
-  /// one had not read.
-  var needsReload = false
+  var refusedCut: RefusedCut?
+  /// The sequence number of the last record that was read before somebody cut off a part of the journal;
+  /// 0 once that was noted as damage.
+  var sequenceBeforeCut: UInt64 = 0
   /// The length from which compaction is tried again, after it has failed.
   var compactsFrom: Int64 = 0
   /// Whether the journal had remove records on request when the store was opened. The keys and
@@ -78,6 +71,19 @@ struct JournalState {
   var hasRemoved = false
 
   init(_ sharedTail: JournalTail) { self.sharedTail = sharedTail }
+
+  /// The error for which the rest of the journal could not be read; `nil` if it was read.
+  var unread: SystemError? {
+    switch remainder {
+    case .read: nil
+    case .unread(let error): error
+    case .outdated(let error): error
+    }
+  }
+  /// Whether the journal has to be read again.
+  var needsReload: Bool { if case .outdated = remainder { true } else { false } }
+  /// The bytes at the end that are no record.
+  var tornBytes: Int64 { if case .read(let torn) = remainder { torn } else { 0 } }
 
   /// The first and the last segment; `nil` if there is none, or if it is missing.
   var first: SegmentUse? { segments.first ?? nil }
@@ -177,15 +183,14 @@ struct JournalState {
   /// Adds a segment after one that was left without a seal.
   mutating func goOn(with segment: Segment) {
     countTail()
-    cutOff = nil
+    refusedCut = nil
     add(segment)
   }
 
   /// Forgets what was read, so that all of it is read again.
   mutating func forgetSegments() {
     segments = []
-    unread = nil
-    tornBytes = 0
+    remainder = .read()
     confirmed = []
     sequence = 0
     damagedPlace = 0
@@ -242,10 +247,10 @@ struct JournalState {
   /// Notes that this process has opened the store.
   mutating func setOpened() { openedPlace = place(of: position) }
 
-  /// Notes that the end, which could not be read, counts as damaged.
+  /// Notes that the rest, which could not be read, counts as damaged.
   mutating func giveUpUnread() {
     if unread == nil { return }
-    unread = nil
+    remainder = .read()
     hasGivenUp = true
     noteDamage()
   }
@@ -255,10 +260,9 @@ struct JournalState {
 
   /// Counts the torn bytes of the current segment as a part of it, because another segment follows.
   mutating func countTail() {
-    guard let last = segments.indices.last else { return }
-    let torn = tornBytes
+    guard let last = segments.indices.last, case .read(let torn) = remainder else { return }
     segments[last]?.readBytes += torn
-    tornBytes = 0
+    remainder = .read()
   }
 
   /// Adds the record of a slot to the live bytes of its segment.
@@ -314,6 +318,19 @@ enum Coverage {
   case completed
   /// Those of the part of the journal that could be read. The tree may have others, or other versions.
   case partial
+}
+
+/// What follows the part of the journal that this process has read.
+enum JournalRemainder {
+  /// No record, when it was read last; only bytes that are none: a write in progress, the rest of one that
+  /// a killed process left, or what could not be cut off.
+  case read(torn: Int64 = 0)
+  /// Unknown: it cannot be read now. That may pass, so it is no damage: nothing is decided, and nothing is
+  /// appended, before it was read or given up.
+  case unread(SystemError)
+  /// The part that was read does not count any more, because others have dropped segments that this process
+  /// had not read; or nothing could be read, because of an error. Everything has to be read again.
+  case outdated(SystemError? = nil)
 }
 
 /// The end of the journal that counts, in a segment whose rest the system refuses to cut off.

@@ -139,11 +139,11 @@ extension JournalWriter {
       }
       let segment = found ?? made
       let isGivenUp = state.journal.unread != nil
-      let sequence = max(state.journal.sequence, isGivenUp ? state.journal.cutFrom : 0)
+      let sequence = max(state.journal.sequence, isGivenUp ? state.journal.sequenceBeforeCut : 0)
       let bytes = try journal.write(
         [TouchRecord.bytes([])], to: segment, at: Int64(SegmentHeader.count), after: sequence)
       state.journal.sequence = sequence
-      if isGivenUp { state.journal.cutFrom = 0 }
+      if isGivenUp { state.journal.sequenceBeforeCut = 0 }
       if found == nil { add(&state, segment) }
       state.journal.lockNumber = place.lock.number
       apply(bytes, of: segment, to: &state)

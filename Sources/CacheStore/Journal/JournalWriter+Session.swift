@@ -19,7 +19,7 @@ extension JournalWriter {
   /// What a loss of power has left at the end of the journal is cut off before: beside a living session,
   /// others would take it for damage.
   func makeSession() throws(StoreError) -> Session {
-    if reader.state.withLock({ $0.journal.cutOff != nil }) { try cutTornTailLocked() }
+    if reader.state.withLock({ $0.journal.refusedCut != nil }) { try cutTornTailLocked() }
     if let session = tree.staging.session { return session }
     return try makeSessionAsIs()
   }

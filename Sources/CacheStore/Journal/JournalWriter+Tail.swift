@@ -39,8 +39,8 @@ extension JournalWriter {
   private func cutTail(of segment: Segment, at position: Int64) throws(StoreError) {
     try journal.cut(segment, at: position)
     reader.state.withLock { state in
-      state.journal.tornBytes = 0
-      state.journal.cutOff = nil
+      if state.journal.unread == nil { state.journal.remainder = .read() }
+      state.journal.refusedCut = nil
       // In a journal that is not whole, perhaps because of this tail, a number is left out. So
       // processes that open the store before it is written anew notice the damage.
       if !state.journal.isWhole { state.journal.sequence &+= 1 }

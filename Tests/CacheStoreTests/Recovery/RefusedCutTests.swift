@@ -129,7 +129,7 @@ import Testing
         SimulatedFault(.fail(SystemError(EDQUOT)), at: 1, lasts: true) { $0.kind == .truncate })
       let one = try open(process, boot: 2, comparing: false)
       let cut = one.catalog.state.withLock { state in
-        state.journal.cutOff.map { ($0.end, state.journal.position + state.journal.tornBytes) }
+        state.journal.refusedCut.map { ($0.end, state.journal.position + state.journal.tornBytes) }
       }
       guard let (end, length) = cut else { continue }
       let two = try open(SimulatedProcess(on: left), boot: 2, comparing: false)
