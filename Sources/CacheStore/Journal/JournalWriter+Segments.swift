@@ -40,13 +40,21 @@ extension JournalWriter {
     guard let ready = try withoutTail(current, torn, at: position) else { return nil }
     if ready !== current { return ready }
     let isFull = reader.state.withLock { $0.isSegmentFull }
-    if !isFull && !journal.rollsNext.exchange(false, ordering: .relaxed) { return current }
-    do throws(StoreError) {
-      let next = try roll(from: current)
-      // If the old segment could not be synced, another one shows that.
-      return journal.rollsNext.exchange(false, ordering: .relaxed) ? try roll(from: next) : next
-    } catch {
-      journal.rollsNext.store(true, ordering: .relaxed)
+    if !isFull && !journal.rollsNext.load(ordering: .relaxed) { return current }
+    let next = try beginAsked { () throws(StoreError) in try roll(from: current) }
+    // If the old segment could not be synced, another one shows that.
+    if !journal.rollsNext.load(ordering: .relaxed) { return next }
+    return try beginAsked { () throws(StoreError) in try roll(from: next) }
+  }
+
+  /// Begins a segment, as it may have been asked for. If that fails, it stays asked for; a sync that fails
+  /// meanwhile asks for another one.
+  private func beginAsked(
+    _ begin: () throws(StoreError) -> Segment
+  ) throws(StoreError) -> Segment {
+    let wasAsked = journal.rollsNext.exchange(false, ordering: .relaxed)
+    do throws(StoreError) { return try begin() } catch {
+      if wasAsked { journal.rollsNext.store(true, ordering: .relaxed) }
       throw error
     }
   }
@@ -107,16 +115,11 @@ extension JournalWriter {
   /// Begins a new segment after a linked one, or one whose end is given up because it cannot be read. The
   /// caller holds the journal's lock.
   func leave(_ left: Segment) throws(StoreError) -> Segment {
-    // A sync that fails meanwhile asks for another segment.
-    let wasAsked = journal.rollsNext.exchange(false, ordering: .relaxed)
-    do throws(StoreError) {
-      return try beginWithoutSeal(left.number + 1) { state, segment in
+    try beginAsked { () throws(StoreError) in
+      try beginWithoutSeal(left.number + 1) { state, segment in
         state.journal.goOn(with: segment)
         state.journal.giveUpUnread()
       }
-    } catch {
-      if wasAsked { journal.rollsNext.store(true, ordering: .relaxed) }
-      throw error
     }
   }
 
