@@ -7,15 +7,9 @@ extension JournalWriter {
   /// holds the journal's lock.
   func clearLocked(movingTo session: Session) throws(StoreError) -> AppendedPlace? {
     // A removal that was interrupted before is completed first.
-    _ = try appendLocked { _ throws(StoreError) in [] }
+    try completeClear()
     // If a segment has to be begun, the record of that comes before the number in the name.
-    try beginSession()
-    while try writableSegment() == nil {
-      try reader.state.withLock { state throws(StoreError) in
-        reader.reload(&state)
-        try reader.check(state)
-      }
-    }
+    _ = try withSegment { _ throws(StoreError) in () }
     // If this process is killed between the two steps, the others notice it by this file, and append
     // the record before they append anything else.
     try replaceLock()

@@ -51,15 +51,28 @@ package final class JournalWriter: Sendable {
     _ prepare: (inout StoreState) throws(StoreError) -> [[UInt8]]
   ) throws(StoreError) -> AppendedPlace? {
     try completeClear()
+    let ready = try withSegment { state throws(StoreError) in
+      let records = try prepare(&state)
+      return records.isEmpty ? nil : records
+    }
+    guard let (segment, records) = ready else { return nil }
+    return try write(records, to: segment)
+  }
+
+  /// Returns the segment to append to, and what `prepare` has made of an up-to-date index; `nil` if that is
+  /// nothing. The caller holds the journal's lock.
+  func withSegment<Records: Sendable>(
+    _ prepare: (inout StoreState) throws(StoreError) -> Records?
+  ) throws(StoreError) -> (Segment, Records)? {
     while true {
-      let records = try reader.withCurrentState { state throws(StoreError) -> [[UInt8]] in
+      let prepared = try reader.withCurrentState { state throws(StoreError) -> Records? in
         reader.followUnsealed(&state, place.lock.number)
         try reader.check(state)
         return try prepare(&state)
       }
-      if records.isEmpty { return nil }
+      guard let prepared else { return nil }
       try beginSession()
-      if let segment = try writableSegment() { return try write(records, to: segment) }
+      if let segment = try writableSegment() { return (segment, prepared) }
       reader.state.withLock { reader.reload(&$0) }
     }
   }
