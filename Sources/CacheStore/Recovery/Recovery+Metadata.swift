@@ -53,7 +53,7 @@ extension Recovery {
       if let slot, !slot.isUnsettled {
         if metadataState(of: slot, in: directory) == .newer { return sequence }
       } else if catalog.hash(document.entry.key) == hash,
-        !isOfLog(document, slot), try isLost(sequence)
+        !isOfLog(document, slot), try isLost(sequence, of: document, hash)
       {
         return sequence
       }
@@ -73,15 +73,24 @@ extension Recovery {
   /// number.
   ///
   /// A process that is killed between the record of a removal and the removal of the file leaves a file
-  /// with a number before the end of the journal. If the number came into use since the store was
-  /// opened, the session of such a process is still there: it is removed after the file.
-  private func isLost(_ sequence: UInt64) throws(StoreError) -> Bool {
+  /// with a number before the end of the journal, and so does one that cannot remove it. If the number came
+  /// into use since the store was opened, the journal has the record of the removal, or the session of the
+  /// killed process is still there: it is removed after the file.
+  private func isLost(
+    _ sequence: UInt64, of document: MetadataDocument, _ hash: KeyHash
+  ) throws(StoreError) -> Bool {
     let (opened, isLost) = reader.withCurrentState {
       ($0.journal.openedSequence, $0.journal.isLost(sequence))
     }
     let known = tree.staging.hadDeadAtOpening ? opened &+ 1 : opened
     // This process may have left the file itself.
     if isLost || sequence <= known || tree.staging.uncleanCount > 0 { return isLost }
+    let entry = document.entry
+    if try catalog.goodbye(
+      to: hash, entry.variant, created: entry.created, sequence: sequence) != nil
+    {
+      return false
+    }
     let wasKilled = try upkeep.awaitMoment { () throws(StoreError) in
       try journal.withLock { () throws(StoreError) in
         try tree.staging.hasNewDeadSession()

@@ -212,4 +212,21 @@ import Testing
     #expect(sandbox.sessions.count == (isMended ? 0 : 1))
     #expect(sandbox.metadataFiles.count == (isMended ? 0 : 1))
   }
+
+  @Test func `a file that a living neighbour could not remove proves no lost records`() throws {
+    let store = try open()
+    defer { store.close() }
+    let files = FaultyFiles()
+    var options = Options(fileSystem: files)
+    options.isSupervised = true
+    let neighbour = try sandbox.open(options)
+    defer { neighbour.close() }
+    try neighbour.put(TestBody.make(2_000, seed: 1), for: "removed")
+    files.faults.set { $0.kind == .removeFile ? .inputOutput : nil }
+    #expect(try neighbour.remove("removed") == 1)
+    #expect(sandbox.metadataFiles.count == 1)
+    #expect(store.recovery.reconcile())
+    #expect(!store.contains("removed") && sandbox.metadataFiles.isEmpty)
+    #expect(store.statistics.journalDamages == 0)
+  }
 }
