@@ -58,7 +58,8 @@ extension Staging {
 
   /// Deletes the directories of a key that were moved into the session of this process.
   func deleteReplaced(_ hash: KeyHash) {
-    delete(replaced.withLock { $0.take(hash) }, hash)
+    let left = delete(replaced.withLock { $0.take(hash) }, hash)
+    if !left.isEmpty { replaced.withLock { for number in left { $0.insert(hash, number) } } }
   }
 
   /// Whether directories wait for their deletion.
@@ -71,17 +72,19 @@ extension Staging {
   /// - Returns: false if the time was over.
   @discardableResult
   func sweepReplaced(until deadline: Int64 = .max) -> Bool {
+    var left: [(KeyHash, UInt64)] = []
+    defer { replaced.withLock { for (hash, number) in left { $0.insert(hash, number) } } }
     while let (hash, numbers) = replaced.withLock({ $0.takeFirst() }) {
-      delete(numbers, hash)
+      for number in delete(numbers, hash) { left.append((hash, number)) }
       if monotonicNanoseconds() >= deadline { return replaced.withLock { $0.count == 0 } }
     }
     return true
   }
 
-  /// Those that cannot be deleted now are deleted with the session.
-  private func delete(_ numbers: [UInt64], _ hash: KeyHash) {
-    guard !numbers.isEmpty, let session else { return }
-    for number in numbers { removeReplaced(Layout.replaced(hash, number), in: session.directory) }
+  /// - Returns: those that cannot be deleted now.
+  private func delete(_ numbers: [UInt64], _ hash: KeyHash) -> [UInt64] {
+    guard !numbers.isEmpty, let session else { return [] }
+    return numbers.filter { !removeReplaced(Layout.replaced(hash, $0), in: session.directory) }
   }
 
   /// Deletes the directories of replaced keys in the session of a process that is gone.
@@ -100,11 +103,11 @@ extension Staging {
 
   /// Deletes one directory. If it also has files that the store has not made, it is moved to the
   /// quarantine.
-  @discardableResult
+  ///
+  /// - Returns: whether it is gone.
   private func removeReplaced(_ name: PathName, in session: borrowing Descriptor) -> Bool {
-    guard let directory = try? fileSystem.open(name, in: session, [.read, .directory])
-    else { return false }
     do throws(SystemError) {
+      let directory = try fileSystem.open(name, in: session, [.read, .directory])
       var files: [PathName] = []
       var isMixed = false
       try fileSystem.list(directory.raw) { file, _ in
@@ -118,7 +121,7 @@ extension Staging {
       } else {
         try fileSystem.removeDirectory(name, in: session.raw)
       }
-    } catch { return false }
+    } catch { return error == .notFound }
     return true
   }
 }

@@ -76,6 +76,8 @@ final class Staging: Sendable {
   private let deadAtOpening = Mutex<Set<[UInt8]>>([])
   /// The directories of replaced keys in the session.
   let replaced = Lock(ReplacedKeys())
+  /// Whether the last `sweep` has left something that could not be deleted.
+  let hasUnswept = Atomic<Bool>(false)
 
   var fileSystem: any FileSystem { place.fileSystem }
   private var path: String { "\(place.path)/staging" }
@@ -115,10 +117,16 @@ final class Staging: Sendable {
     let made = try system("\(path)/\(name.text)") { () throws(SystemError) in
       try fileSystem.makeDirectory(
         name, in: place.staging.raw, mode: StorePlace.directoryMode)
-      let directory = try fileSystem.open(name, in: place.staging, [.read, .directory])
-      guard try fileSystem.tryLock(directory) else { throw .wouldBlock }
-      if place.durability == .full { try fileSystem.synchronize(place.staging, names: true) }
-      return Session(name: name, directory: directory, in: place, counts)
+      do throws(SystemError) {
+        let directory = try fileSystem.open(name, in: place.staging, [.read, .directory])
+        guard try fileSystem.tryLock(directory) else { throw .wouldBlock }
+        if place.durability == .full { try fileSystem.synchronize(place.staging, names: true) }
+        return Session(name: name, directory: directory, in: place, counts)
+      } catch {
+        // Others would take it for that of a killed process.
+        try? fileSystem.removeDirectory(name, in: place.staging.raw)
+        throw error
+      }
     }
     own.withLock { $0 = made }
     return made
@@ -200,18 +208,23 @@ final class Staging: Sendable {
     guard let session else { return }
     while isWanted() && !sweepReplaced(until: 0) {}
     var directories: [PathName] = []
-    try? fileSystem.list(session.directory.raw) { name, kind in
-      if kind == .directory, !Layout.isReplaced(name), Self.sequence(name) ?? 0 < end {
-        directories.append(name)
-      }
-      return true
-    }
+    let isListed =
+      (try? fileSystem.list(session.directory.raw) { name, kind in
+        if kind == .directory, !Layout.isReplaced(name), Self.sequence(name) ?? 0 < end {
+          directories.append(name)
+        }
+        return true
+      }) != nil
+    var areGone = isListed
     for name in directories where isWanted() {
-      guard let old = try? fileSystem.open(name, in: session.directory, [.read, .directory])
-      else { continue }
-      fileSystem.removeTree(old)
-      try? fileSystem.removeDirectory(name, in: session.directory.raw)
+      if let old = try? fileSystem.open(name, in: session.directory, [.read, .directory]) {
+        fileSystem.removeTree(old)
+      }
+      if (try? fileSystem.removeDirectory(name, in: session.directory.raw)) == nil {
+        areGone = false
+      }
     }
+    hasUnswept.store(!areGone, ordering: .relaxed)
   }
 
   // MARK: The sessions of other processes

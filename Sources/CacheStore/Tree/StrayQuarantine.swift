@@ -85,7 +85,13 @@ package final class StrayQuarantine: Sendable {
     var name = PathName("foreign-")
     name.appendHex(.random(in: .min ... .max), digits: 8)
     try fileSystem.makeDirectory(name, in: quarantine.raw, mode: StorePlace.directoryMode)
-    let bin = try fileSystem.open(name, in: quarantine, [.read, .directory])
+    let bin: Descriptor
+    do throws(SystemError) {
+      bin = try fileSystem.open(name, in: quarantine, [.read, .directory])
+    } catch {
+      try? fileSystem.removeDirectory(name, in: quarantine.raw)
+      throw error
+    }
     let place = path.isEmpty ? "the top of the store" : Self.printable(path)
     let text = """
       Set aside on \(Timestamp(nanoseconds: clock.now())): what stands in `files` is no part of a store.

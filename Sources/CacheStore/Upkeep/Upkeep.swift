@@ -105,6 +105,11 @@ final class Upkeep: Sendable {
     if starts { start() }
   }
 
+  /// Requests a comparison of tree and journal, unless one is requested or put off already.
+  func requestReconcilingOnce() {
+    if !state.change({ $0.work.contains(.reconcile) }) { request(.reconcile) }
+  }
+
   /// Requests a comparison of tree and journal, at once also if attempts have failed.
   func requestReconciling() {
     state.change { state in
@@ -292,7 +297,8 @@ extension Evictor {
     }
     // Recovered entries and their records count for the limits.
     if !work.isDisjoint(with: [.setAside, .reconcile]) { keepLimits() }
-    if work.contains(.sweep) {
+    // What could not be deleted is tried again.
+    if work.contains(.sweep) || !work.isEmpty && tree.staging.hasUnswept.load(ordering: .relaxed) {
       let end = reader.state.withLock { $0.journal.sequence }
       tree.staging.sweep(upTo: end) { !upkeep.isStopping }
     }
@@ -307,5 +313,7 @@ extension Evictor {
     }
     if !work.isDisjoint(with: [.sweep, .compact, .settle]) { events.send(.maintained) }
     if work.contains(.rest), !writer.rest() { upkeep.requestRest() }
+    // What could not be removed takes room that no limit counts.
+    if tree.staging.isUnclean { upkeep.requestReconcilingOnce() }
   }
 }

@@ -94,7 +94,10 @@ import Testing
   }
 
   @Test func `a store does not rest if the next opening has to compare tree and journal`() throws {
-    let store = try sandbox.open()
+    var options = Options()
+    // Otherwise the upkeep compares them.
+    options.isSupervised = true
+    let store = try sandbox.open(options)
     defer { store.close() }
     try store.put([1], for: "a")
     store.catalog.tree.staging.noteUnclean()
@@ -252,5 +255,71 @@ import Testing
     let mark = sandbox.bytes("lock")
     store.relinquish()
     #expect(sandbox.bytes("lock") == mark)
+  }
+
+  @Test func `a session that cannot be opened leaves no directory`() throws {
+    let files = FaultyFiles()
+    let store = try sandbox.open(Options(fileSystem: files))
+    defer { store.close() }
+    files.faults.set { $0.kind == .open && $0.name.count == 16 ? SystemError(EMFILE) : nil }
+    for _ in 0..<3 { #expect(throws: StoreError.self) { try store.put([1], for: "a") } }
+    #expect(sandbox.sessions.isEmpty)
+    files.faults.set(nil)
+    try store.put([1], for: "a")
+    #expect(sandbox.sessions.count == 1)
+  }
+
+  @Test func `what could not be removed once is removed by the upkeep`() throws {
+    let files = FaultyFiles()
+    let store = try sandbox.open(Options(fileSystem: files))
+    defer { store.close() }
+    try store.put(TestBody.make(2_000, seed: 1), for: "a")
+    files.faults.set { $0.kind == .removeFile ? SystemError(EMFILE) : nil }
+    #expect(try store.remove("a") == 1)
+    #expect(sandbox.bodies.count == 1)
+    files.faults.set(nil)
+    store.upkeep.request(.evict)
+    store.waitUntilIdle()
+    #expect(sandbox.bodies.isEmpty && sandbox.metadataFiles.isEmpty)
+    #expect(store.relinquish() && sandbox.sessions.isEmpty)
+  }
+
+  @Test func `replaced files that could not be deleted once are deleted later`() throws {
+    let files = FaultyFiles()
+    let store = try sandbox.open(
+      Options(fileSystem: files), settling: .within(seconds: 3_600))
+    defer { store.close() }
+    let staging = store.catalog.tree.staging
+    try store.put(TestBody.make(2_000, seed: 1), for: "a")
+    try store.settle()
+    try store.put(TestBody.make(2_000, seed: 2), for: "a")
+    func inSession() throws -> Int {
+      let session = try #require(staging.session)
+      return sandbox.tree("staging/\(session.name.text)").count
+    }
+    let replaced = try inSession()
+    #expect(staging.hasReplaced && replaced > 0)
+    files.faults.set { $0.kind == .open ? SystemError(EMFILE) : nil }
+    #expect(staging.sweepReplaced() && staging.hasReplaced)
+    files.faults.set(nil)
+    staging.sweepReplaced()
+    #expect(try inSession() == 0 && !staging.hasReplaced)
+  }
+
+  @Test func `removed entries that could not be deleted once are deleted later`() throws {
+    let files = FaultyFiles()
+    let store = try sandbox.open(Options(fileSystem: files))
+    defer { store.close() }
+    try store.put(TestBody.make(2_000, seed: 1), for: "a")
+    files.faults.set { $0.kind == .open && $0.name.count == 33 ? SystemError(EMFILE) : nil }
+    try store.removeAll()
+    store.waitUntilIdle()
+    let session = try #require(store.catalog.tree.staging.session)
+    func isEmpty() -> Bool { sandbox.tree("staging/\(session.name.text)").isEmpty }
+    #expect(!isEmpty())
+    files.faults.set(nil)
+    store.upkeep.request(.evict)
+    store.waitUntilIdle()
+    #expect(isEmpty())
   }
 }
