@@ -69,7 +69,7 @@ final class Compactor: CatalogUser {
       guard !isDone, try dropOldest() else { break }
     }
     reader.state.withLock { state in
-      state.journal.compactsFrom = 0
+      state.journal.failsToCompact = 0..<0
       // It did not help: the log has bodies whose files cannot be written, for example.
       if state.journal.isWhole, !state.isCompact { putOffCompaction(&state) }
     }
@@ -78,7 +78,7 @@ final class Compactor: CatalogUser {
   /// Lets compaction be tried again only after more was written.
   private func putOffCompaction(_ state: inout StoreState) {
     let all = state.journal.bytes.all + state.journal.bodies.all
-    state.journal.compactsFrom = all + max(4096, state.journalBudget().dead / 4)
+    state.journal.failsToCompact = all..<all + max(4096, state.journalBudget().dead / 4)
   }
 
   /// Writes the journal anew without the removed and replaced entries. Then it has neither their
@@ -186,10 +186,11 @@ final class Compactor: CatalogUser {
   private func removeDropped() throws(StoreError) {
     try journal.withLock { () throws(StoreError) in
       let first = reader.state.withLock { state in
-        state.journal.hasDroppedFiles = false
+        state.journal.hasDroppedFiles = true
         return min(state.journal.firstNumber, state.journal.oldestNeeded)
       }
-      try journal.removeSegments(before: first)
+      let areGone = try journal.removeSegments(before: first)
+      reader.state.withLock { $0.journal.hasDroppedFiles = !areGone }
     }
   }
 

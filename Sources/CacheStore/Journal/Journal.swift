@@ -306,10 +306,16 @@ package final class Journal: Sendable {
   }
 
   /// Removes the files of the segments before a number.
-  func removeSegments(before first: UInt32) throws(StoreError) {
+  ///
+  /// - Returns: whether they are gone.
+  func removeSegments(before first: UInt32) throws(StoreError) -> Bool {
+    var areGone = true
     for number in try numbers() where number < first {
-      try? files.removeFile(Layout.segment(number), in: place.journal.raw)
+      do throws(SystemError) {
+        try files.removeFile(Layout.segment(number), in: place.journal.raw)
+      } catch { areGone = areGone && error == .notFound }
     }
+    return areGone
   }
 
   // MARK: The closing mark

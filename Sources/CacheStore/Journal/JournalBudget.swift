@@ -59,7 +59,7 @@ extension StoreState {
   var wantsCompaction: Bool {
     let all = journal.bytes.all
     let logged = journal.bodies.all
-    return journal.isWhole && all + logged >= journal.compactsFrom
+    return journal.isWhole && !journal.failsToCompact.contains(all + logged)
       && (journalBudget().isDue(all) || logBudget.isOverdue(logged))
   }
 

@@ -64,8 +64,8 @@ struct JournalState {
   /// The sequence number of the last record that was read before somebody cut off a part of the journal;
   /// 0 once that was noted as damage.
   var sequenceBeforeCut: UInt64 = 0
-  /// The length from which compaction is tried again, after it has failed.
-  var compactsFrom: Int64 = 0
+  /// The lengths of the journal at which compaction is not tried, because it has failed.
+  var failsToCompact: Range<Int64> = 0..<0
   /// Whether the journal had remove records on request when the store was opened. The keys and
   /// fields of those entries may still be in it.
   var hasRemoved = false
@@ -284,6 +284,7 @@ struct JournalState {
 
   /// Notes that the index points to no record any more.
   mutating func clearLive() {
+    failsToCompact = 0..<0
     for place in segments.indices {
       segments[place]?.liveBytes = 0
       segments[place]?.unsettledEntries = 0

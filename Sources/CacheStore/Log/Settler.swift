@@ -66,7 +66,10 @@ final class Settler: CatalogUser {
         state.logBudget.isHalfUsed(state.journal.bodies.all), state.isComplete
       )
     }
-    if count == 0 { return (nil, nil) }
+    if count == 0 {
+      settling.withLock { $0.failures = 0 }
+      return (nil, nil)
+    }
     if !isComplete { return (Self.longPause, nil) }
     do throws(StoreError) {
       switch try settle(olderThan: isHalfUsed ? .min : journal.settlingDelay, until: deadline) {

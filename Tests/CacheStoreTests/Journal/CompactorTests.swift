@@ -171,4 +171,52 @@ import Testing
       #expect(sandbox.bodies.isEmpty && sandbox.metadataFiles.isEmpty, "moment \(moment)")
     }
   }
+
+  /// A store whose journal could not be compacted.
+  private static func uncompacted() throws -> Store {
+    let process = SimulatedProcess(on: SimulatedVolume())
+    let store = try Store(at: CrashScenario.path, options: Options(fileSystem: process))
+    process.setFault(
+      SimulatedFault(.fail(SystemError(EMFILE)), at: 1, lasts: true) {
+        $0.kind == .open && $0.name.hasSuffix("journal")
+      })
+    try fill(store, rounds: 16, keys: 20)
+    store.waitUntilIdle()
+    #expect(process.struck != nil && store.statistics.journalBytes > 2 << 20)
+    process.setFault(nil)
+    return store
+  }
+
+  @Test func `a journal that was shortened after a failure stays within its budget`() throws {
+    let store = try Self.uncompacted()
+    try store.purge()
+    try Self.fill(store, rounds: 10, keys: 20)
+    store.waitUntilIdle()
+    #expect(store.statistics.journalBytes <= 1 << 20)
+    store.close()
+  }
+
+  @Test func `after a removal of all entries, a failed compaction is tried again`() throws {
+    let store = try Self.uncompacted()
+    try store.removeAll()
+    store.waitUntilIdle()
+    #expect(store.statistics.journalBytes < 1 << 20)
+    store.close()
+  }
+
+  @Test func `a dropped segment that could not be removed is removed later`() throws {
+    let sandbox = StoreSandbox()
+    let files = FaultyFiles()
+    let store = try sandbox.open(Options(fileSystem: files))
+    try store.put([1], for: "a")
+    files.faults.set { call in
+      call.kind == .removeFile && call.name.hasSuffix(".log") ? .inputOutput : nil
+    }
+    try store.purge()
+    #expect(sandbox.segments.count == 2)
+    files.faults.set(nil)
+    store.compactor.compact()
+    #expect(sandbox.segments.count == 1 && store.lookUp("a").entry?.body == [1])
+    store.close()
+  }
 }

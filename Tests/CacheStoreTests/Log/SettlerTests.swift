@@ -129,6 +129,17 @@ import Testing
     }
     #expect(pauses == [1, 2, 4, 8].map { $0 * pauses[0] } && pauses[0] > 0)
     process.setFault(nil)
+    // An empty log is no failure.
+    try store.removeAll()
+    #expect(store.settler.settleStep().failure == nil)
+    try fill(store)
+    clock.move(seconds: 3_601)
+    process.setFault(
+      SimulatedFault(.fail(SystemError(ENOSPC)), at: 1, lasts: true) {
+        $0.takesRoom && !$0.name.hasSuffix(".log")
+      })
+    #expect(store.settler.settleStep().after == pauses[0])
+    process.setFault(nil)
     #expect(store.settler.settleStep().failure == nil)
     try store.settle()
     expectAll(in: store)
@@ -152,7 +163,7 @@ import Testing
     store.waitUntilIdle()
     store.compactor.compact()
     #expect(!store.catalog.state.withLock { $0.wantsCompaction })
-    #expect(store.catalog.state.withLock { $0.journal.compactsFrom } > 0)
+    #expect(store.catalog.state.withLock { $0.journal.failsToCompact.isEmpty } == false)
     process.setFault(nil)
     try store.settle()
     #expect(store.statistics.unsettledEntries == 0)
