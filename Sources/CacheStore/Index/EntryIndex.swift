@@ -90,7 +90,7 @@ struct EntryIndex: ~Copyable {
     let number: UInt32
     if let old {
       number = old
-      uncount(old)
+      count(old, -1)
       if before?.digest != head.digest || before?.length != head.length
         || before?.bodyFile != UInt32(truncatingIfNeeded: head.bodyFile)
         || before?.isUnsettled != head.isUnsettled
@@ -113,7 +113,7 @@ struct EntryIndex: ~Copyable {
     slots[Int(number)].recordLength = recordLength
     slots[Int(number)].isTouched = before?.isTouched ?? false
     slots[Int(number)].isInMemory = before?.isInMemory ?? false
-    count(number)
+    count(number, 1)
     enterHeap(number)
     return (number, before)
   }
@@ -122,20 +122,20 @@ struct EntryIndex: ~Copyable {
   ///
   /// - Complexity: O(1) expected.
   mutating func settle(_ number: UInt32, bodyFile: UInt32, overhead: UInt64) {
-    uncount(number)
+    count(number, -1)
     leaveRing(number)
     slots[Int(number)].isUnsettled = false
     slots[Int(number)].bodyFile = bodyFile
     slots[Int(number)].overhead = overhead
     joinRing(number)
-    count(number)
+    count(number, 1)
   }
 
   /// Removes an entry.
   ///
   /// - Complexity: O(1) expected.
   mutating func remove(_ number: UInt32) {
-    uncount(number)
+    count(number, -1)
     leaveRing(number)
     byKey.remove(slots[Int(number)].keyHash.low, number)
     slots[Int(number)].isLive = false
@@ -307,14 +307,9 @@ struct EntryIndex: ~Copyable {
 
   // MARK: Sums
 
-  private mutating func count(_ number: UInt32) {
+  private mutating func count(_ number: UInt32, _ sign: Int) {
     let slot = slots[Int(number)]
-    totals.add(slot, allocated: allocated(slot))
-  }
-
-  private mutating func uncount(_ number: UInt32) {
-    let slot = slots[Int(number)]
-    totals.subtract(slot, allocated: allocated(slot))
+    totals.count(slot, allocated: allocated(slot), sign)
   }
 }
 
@@ -341,7 +336,7 @@ extension EntryIndex {
       guard slot.isLive else { continue }
       if !slot.isPinned && !slot.isInHeap { return false }
       if find(slot.keyHash, slot.variant) != number || !isInRing(number) { return false }
-      sums.add(slot, allocated: allocated(slot))
+      sums.count(slot, allocated: allocated(slot), 1)
       // The file counts for the lowest slot number of its ring.
       if firstInRing(number) == number {
         sums.bodyBytes += allocated(slot)

@@ -35,44 +35,27 @@ struct EntryTotals: Sendable, Hashable {
   /// - Parameters:
   ///   - slot: the entry.
   ///   - allocated: the bytes that its body alone takes on disk.
-  mutating func add(_ slot: Slot, allocated: UInt64) {
-    entries += 1
-    logicalBytes += slot.length
-    overheadBytes += slot.overhead
+  ///   - sign: 1, or -1 to take it away.
+  mutating func count(_ slot: Slot, allocated: UInt64, _ sign: Int) {
+    func add(_ bytes: UInt64, to sum: inout UInt64) {
+      if sign > 0 { sum += bytes } else { sum -= bytes }
+    }
+    entries += sign
+    add(slot.length, to: &logicalBytes)
+    add(slot.overhead, to: &overheadBytes)
     if slot.isPinned {
-      pinnedEntries += 1
-      pinnedBytes += slot.length
-      pinnedAllocatedBytes += allocated + slot.overhead
+      pinnedEntries += sign
+      add(slot.length, to: &pinnedBytes)
+      add(allocated + slot.overhead, to: &pinnedAllocatedBytes)
     }
     if slot.isSpare {
-      spareEntries += 1
-      spareLogicalBytes += slot.length
-      spareBytes += allocated + slot.overhead
+      spareEntries += sign
+      add(slot.length, to: &spareLogicalBytes)
+      add(allocated + slot.overhead, to: &spareBytes)
     }
     if slot.isUnsettled {
-      unsettledEntries += 1
-      unsettledBytes += allocated + slot.overhead
-    }
-  }
-
-  /// Reverses ``add(_:allocated:)``.
-  mutating func subtract(_ slot: Slot, allocated: UInt64) {
-    entries -= 1
-    logicalBytes -= slot.length
-    overheadBytes -= slot.overhead
-    if slot.isPinned {
-      pinnedEntries -= 1
-      pinnedBytes -= slot.length
-      pinnedAllocatedBytes -= allocated + slot.overhead
-    }
-    if slot.isSpare {
-      spareEntries -= 1
-      spareLogicalBytes -= slot.length
-      spareBytes -= allocated + slot.overhead
-    }
-    if slot.isUnsettled {
-      unsettledEntries -= 1
-      unsettledBytes -= allocated + slot.overhead
+      unsettledEntries += sign
+      add(allocated + slot.overhead, to: &unsettledBytes)
     }
   }
 }

@@ -57,7 +57,7 @@ extension Evictor {
     var totals = state.index.totals
     var live = size.record
     if let old = state.index.find(hash, entry.variant).map({ state.index[$0] }) {
-      totals.subtract(old, allocated: state.index.allocated(old))
+      totals.count(old, allocated: state.index.allocated(old), -1)
       live -= Int64(old.keptBytes)
       // An entry in the log counts with a file of its own, which another record does not keep.
       if old.isUnsettled || old.digest != entry.digest && state.index.isAlone(old) {
@@ -69,7 +69,7 @@ extension Evictor {
     new.overhead = size.overhead
     new.isSpare = entry.isSpare
     new.isEmbedded = entry.isEmbedded
-    totals.add(new, allocated: state.index.allocated(new))
+    totals.count(new, allocated: state.index.allocated(new), 1)
     if state.index.sharing(entry.digest, length: entry.length) == nil {
       totals.bodyBytes += state.index.allocated(new)
     }
@@ -131,7 +131,7 @@ extension Evictor {
       guard let most = state.limits.bytes, !hasDelegate else { return false }
       // What stays.
       var totals = state.index.totals
-      if let old { totals.subtract(old, allocated: state.index.allocated(old)) }
+      if let old { totals.count(old, allocated: state.index.allocated(old), -1) }
       if state.limits.accounting == .logical {
         let (bytes, isTooLarge) = totals.pinnedBytes.addingReportingOverflow(entry.length)
         return isTooLarge || bytes > most
