@@ -159,6 +159,17 @@ import Testing
     #expect(store.statistics.evictions > 0)
   }
 
+  @Test func `on a full disk, a body in pieces does not cost the entry that it replaces`() throws {
+    let files = FaultyFiles()
+    let store = try sandbox.open(Options(fileSystem: files))
+    for number in 0..<20 { try store.put(body(40_000, number), for: ByteString("k\(number)")) }
+    let writer = try store.makeWriter(for: "k0")
+    files.faults.set { $0.kind == .write && $0.name.count == 16 ? SystemError(ENOSPC) : nil }
+    #expect(throws: StoreError.self) { try writer.write(body(40_000, 20)) }
+    files.faults.set(nil)
+    #expect(store.statistics.evictions > 0 && store.lookUp("k0").entry?.body == body(40_000, 0))
+  }
+
   @Test func `nothing is evicted for the reserve before the limits refuse a body`() throws {
     let files = FaultyFiles()
     let limits = Limits(bytes: 16 << 20, pinnedBytes: 6 << 20)
