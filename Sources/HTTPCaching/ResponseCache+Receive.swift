@@ -88,11 +88,16 @@ extension ResponseCache {
     _ isPermitted: () -> Bool
   ) -> Receipt {
     let now = times.response.date
-    let responses = forwarding.validating.map(\.response)
+    var validating = forwarding.validating
+    let responses = validating.map(\.response)
     let chosen = Freshening.chosen(from: responses, by: head.fields, now: now)
-    var confirmed = chosen.map { freshen(forwarding.validating[$0], forwarding, head, times) }.first
+    // This is an access, so that it is not evicted for the room that its new fields need.
+    if let first = chosen.first, case .success(let variant) = opened(validating[first]) {
+      validating[first] = variant
+    }
+    var confirmed = chosen.map { freshen(validating[$0], forwarding, head, times) }.first
     if confirmed == nil, let index = Freshening.confirmed(from: responses, by: head.fields) {
-      confirmed = (forwarding.validating[index], true)
+      confirmed = (validating[index], true)
     }
     if let (fresh, isForAll) = confirmed,
       let stored = representation(of: fresh, forwarding, now: now),

@@ -61,6 +61,37 @@ struct ResponseCacheReceiveTests {
     #expect(try sandbox.served(request(), at: 1000)?.value("X-New") == "2")
   }
 
+  @Test func `a response that a 304 confirms is not evicted for the fields of the 304`() throws {
+    let sandbox = try CacheSandbox(options: Options(limits: Limits(bytes: 4 << 20)))
+    func asking(for language: String) -> HTTPRequest {
+      request("/a", [HTTPField("Accept-Language", language)])
+    }
+    for (tag, language) in [("\"1\"", "fr"), ("\"2\"", "en")] {
+      let fields: HTTPFields = [
+        HTTPField("Cache-Control", "max-age=1000"), HTTPField("ETag", tag),
+        HTTPField("Vary", "Accept-Language"),
+      ]
+      try sandbox.load(asking(for: language), head(200, fields), content(100_000))
+    }
+    var number = 0
+    while sandbox.store.statistics.evictions == 0,
+      sandbox.store.statistics.chargedBytes < 4 << 20 - 60_000
+    {
+      let filler = content(30_000, seed: UInt64(number) + 2)
+      try sandbox.store.put(filler, for: ByteString("filler \(number)"))
+      number += 1
+    }
+    let forwarding = try #require(
+      sandbox.forward(asking(for: "de"), policy: .protocolRules, at: 60))
+    #expect(forwarding.validating.count == 2)
+    let answer = head(
+      304, [HTTPField("ETag", "\"1\""), HTTPField("X-New", String(repeating: "x", count: 90_000))])
+    let served = try #require(try validated(sandbox.receive(answer, forwarding, at: 60)))
+    #expect(served.body == content(100_000))
+    #expect(sandbox.store.statistics.evictions > 0)
+    #expect(try sandbox.served(asking(for: "fr"), at: 60)?.value("X-New") != nil)
+  }
+
   @Test func `a 304 about nothing that is stored makes the request go again without conditions`()
     throws
   {
