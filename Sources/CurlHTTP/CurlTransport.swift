@@ -53,7 +53,8 @@ public final class CurlTransport: HTTPTransport {
   ///
   /// A response with a status of 300 or more ends an upload. With any other status the upload
   /// continues to its end, and the end of the response may come only then. A request that is lost
-  /// on a kept connection is sent again if its method is idempotent and its body can be read again.
+  /// on a kept connection is sent again if its method is idempotent, and its body is in memory or has a
+  /// length of at most 64 KiB.
   ///
   /// - Throws: `TransportError`.
   public func send(

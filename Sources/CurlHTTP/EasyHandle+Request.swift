@@ -14,7 +14,7 @@ extension EasyHandle {
     return set(CURLOPT_URL, request.url.string) && set(CURLOPT_PATH_AS_IS, 1)
       && set(CURLOPT_HTTP_TRANSFER_DECODING, 0) && set(CURLOPT_HTTP_CONTENT_DECODING, 0)
       && setBody(transfer.upload, readBytes: readBytes) && setMethod(request.method)
-      && setFields(transfer, setup) && setTimeout(transfer) && setReuse(request.method)
+      && setFields(transfer, setup) && setTimeout(transfer) && setReuse(transfer)
       && setTrust(setup, request.url)
       && setConnection(setup, request.url, readBytes: readBytes)
   }
@@ -80,10 +80,10 @@ extension EasyHandle {
     return set(CURLOPT_CONNECTTIMEOUT_MS, Self.milliseconds(limit))
   }
 
-  /// A request that must not be sent twice is lost on a kept connection that the server closes at
+  /// A request that cannot be sent twice is lost on a kept connection that the server closes at
   /// that moment. Servers close after two seconds or more, so it uses younger ones only.
-  private func setReuse(_ method: HTTPMethod) -> Bool {
-    method.isIdempotent || set(CURLOPT_MAXAGE_CONN, 1)
+  private func setReuse(_ transfer: Transfer) -> Bool {
+    transfer.isRepeatable || set(CURLOPT_MAXAGE_CONN, 1)
   }
 
   private func setConnection(

@@ -302,3 +302,8 @@ extension HTTPMethod {
     ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"].contains(rawValue)
   }
 }
+
+extension Transfer {
+  /// Whether the request may be sent again, and its body can be.
+  var isRepeatable: Bool { request.method.isIdempotent && upload?.isHeld ?? true }
+}

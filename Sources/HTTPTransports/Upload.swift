@@ -2,7 +2,8 @@ import CacheSystem
 
 /// Passes a request's body from its source to a transport, which asks for it.
 ///
-/// One piece is held. The next one is requested when the last byte of it has been taken.
+/// One piece is held, or the whole body if it is small. The next piece is requested when the last byte
+/// has been taken.
 package final class Upload: Sendable {
   package enum Read: Equatable {
     /// A number of bytes, at least one.
@@ -20,6 +21,7 @@ package final class Upload: Sendable {
   }
 
   private struct State {
+    /// The last piece, or all pieces so far if the body is held.
     var piece: [UInt8] = []
     var position = 0
     var source: (any RequestBodySource)?
@@ -38,8 +40,12 @@ package final class Upload: Sendable {
   /// The time after which a body is sent without the server's consent.
   private static let continueTimeout = Duration.seconds(1)
 
+  /// The length up to which a streamed body is held until the transfer has ended.
+  package static let heldBytes: UInt64 = 64 * 1024
+
   package let framing: Framing
-  private let isWhole: Bool
+  /// Whether the body is held, so that it can be read again.
+  package let isHeld: Bool
   private let state: Lock<State>
 
   /// Creates an upload. One that waits for the server's consent (`Expect: 100-continue`) starts
@@ -49,11 +55,11 @@ package final class Upload: Sendable {
     switch body {
     case .bytes(let bytes):
       framing = .length(UInt64(bytes.count))
-      isWhole = true
+      isHeld = true
       state = Lock(State(piece: bytes, awaitsContinue: awaitsContinue))
     case .stream(let length, let source):
       framing = length.map(Framing.length) ?? .chunked
-      isWhole = false
+      isHeld = length.map { $0 <= Self.heldBytes } ?? false
       state = Lock(State(source: source, remaining: length, awaitsContinue: awaitsContinue))
     }
   }
@@ -96,7 +102,7 @@ package final class Upload: Sendable {
   package func rewind() -> Bool {
     state.withLock { state in
       guard state.hasStarted else { return true }
-      guard isWhole else { return false }
+      guard isHeld else { return false }
       state.position = 0
       return true
     }
@@ -137,7 +143,7 @@ package final class Upload: Sendable {
     state.position = end
     state.hasStarted = true
     if end == state.piece.count, state.source != nil {
-      (state.piece, state.position) = ([], 0)
+      if !isHeld { (state.piece, state.position) = ([], 0) }
       startPull(&state)
     }
     return count
@@ -189,7 +195,7 @@ package final class Upload: Sendable {
       }
       state.remaining = remaining - UInt64(piece.count)
     }
-    (state.piece, state.position) = (piece, 0)
+    if isHeld { state.piece += piece } else { (state.piece, state.position) = (piece, 0) }
     if piece.isEmpty { startPull(&state) }
     return !piece.isEmpty
   }

@@ -8,6 +8,7 @@ import HTTPCaching
 import HTTPSemantics
 import HTTPTransports
 import LoopbackOrigin
+import Synchronization
 import Testing
 
 @testable import CachingProxy
@@ -100,6 +101,28 @@ private func get(_ port: UInt16, _ target: String = "/", _ fields: String = "") 
           "X-Forwarded-Proto: http",
         ])
     }
+  }
+
+  @Test(arguments: ["GET", "PUT"])
+  func `sends a small request again that is lost on a kept connection`(method: String) async throws
+  {
+    let requests = Mutex(0)
+    let origin = try LoopbackOrigin { request, connection in
+      let body = connection.read(Int(request.value(of: "Content-Length") ?? "") ?? 0)
+      let number = requests.withLock { number in
+        number += 1
+        return number
+      }
+      if number == 2 { connection.close() } else { connection.answer(body) }
+    }
+    try await withProxy(origin) { port in
+      _ = try await get(port)
+      let answer = try await exchange(
+        port, "\(method) /a HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhello")
+      #expect(answer.status == 200 && answer.body == "hello")
+    }
+    #expect(origin.requests.map(\.method) == ["GET", method, method])
+    #expect(origin.connections == 2)
   }
 
   @Test func `keeps answers apart that depend on what the origin is told of the client`()

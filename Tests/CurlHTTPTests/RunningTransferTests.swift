@@ -1,8 +1,9 @@
-import CurlHTTP
 import Glibc
 import Synchronization
 import Testing
 import TransportTesting
+
+@testable import CurlHTTP
 
 /// The two directions of a transfer that do not end in the usual order.
 struct RunningTransferTests {
@@ -23,6 +24,25 @@ struct RunningTransferTests {
     let bytes = [UInt8](repeating: 1, count: 4 << 20)
     let (_, answer) = try await origin.send(.bytes(bytes), options: options)
     #expect(answer == Array("taken".utf8))
+  }
+
+  @Test(
+    arguments: [
+      ("GET", nil, true), ("POST", nil, false),
+      ("PUT", .bytes([UInt8](repeating: 1, count: 70_000)), true),
+      ("GET", .stream(length: 65_536, ScriptedSource.of([])), true),
+      ("GET", .stream(length: 65_537, ScriptedSource.of([])), false),
+      ("PUT", .stream(length: nil, ScriptedSource.of([])), false),
+    ] as [(String, RequestBody?, Bool)])
+  func `a request is repeatable if its method is, and its body can be read again`(
+    method: String, body: RequestBody?, isRepeatable: Bool
+  ) throws {
+    let request = HTTPRequest(
+      method: HTTPMethod(rawValue: method), url: try NormalizedURL("http://a.test/"))
+    let transfer = Transfer(
+      request, body.map { Upload($0) }, options: TransportOptions(), capacity: { 1 },
+      onInterim: { _ in }, ask: { _, _ in })
+    #expect(transfer.isRepeatable == isRepeatable)
   }
 
   @Test(

@@ -64,7 +64,8 @@ struct KeptConnectionTests {
     let requests = Counter()
     return try LoopbackOrigin { request, connection in
       let length = request.value(of: "Content-Length").flatMap { Int($0) } ?? 0
-      let body = length > 0 ? connection.read(length) : []
+      let isChunked = request.value(of: "Transfer-Encoding") == "chunked"
+      let body = isChunked ? connection.readChunked() ?? [] : connection.read(length)
       guard requests.next() == 1 else { return connection.answer(body) }
       connection.close()
     }
@@ -72,30 +73,39 @@ struct KeptConnectionTests {
 
   @Test(
     "a request that is lost on a kept connection is sent again if it may be",
-    arguments: ["GET", "PUT", "DELETE"])
-  func repeated(method: String) async throws {
+    arguments: [
+      ("GET", 0, false), ("PUT", 100_000, false), ("DELETE", 100_000, false), ("GET", 3, true),
+      ("PUT", Int(Upload.heldBytes), true),
+    ])
+  func repeated(method: String, count: Int, isStream: Bool) async throws {
     let origin = try forgetfulOrigin()
     let transport = try makeTransport()
     _ = try await transport.fetch(origin.address())
-    let body = [UInt8](repeating: 7, count: 100_000)
+    let body = (0..<count).map { UInt8($0 % 251) }
+    let pieces = [Array(body.prefix(1000)), [], Array(body.dropFirst(1000))]
     let response = try await transport.send(
       HTTPRequest(method: HTTPMethod(rawValue: method), url: origin.address()),
-      body: method == "GET" ? nil : .bytes(body), options: patient
+      body: isStream
+        ? .stream(length: UInt64(count), ScriptedSource.of(pieces))
+        : count > 0 ? .bytes(body) : nil,
+      options: patient
     ) { _ in }
-    #expect(try await response.body.readAll() == (method == "GET" ? [] : body))
+    #expect(try await response.body.readAll() == body)
     #expect(origin.requests.map(\.method) == ["GET", method, method])
   }
 
   @Test(
     "a request that must not be repeated, or cannot be, is lost",
-    arguments: [("POST", false), ("POST", true), ("PATCH", false), ("PUT", true), ("X", false)])
-  func notRepeated(method: String, isStream: Bool) async throws {
+    arguments: [
+      ("POST", nil), ("POST", .stream(length: 3, ScriptedSource.of([[1, 2, 3]]))), ("PATCH", nil),
+      ("PUT", .stream(length: nil, ScriptedSource.of([[1, 2, 3]]))),
+      ("PUT", .stream(length: Upload.heldBytes + 1, ScriptedSource { _ in longPiece })), ("X", nil),
+    ] as [(String, RequestBody?)])
+  func notRepeated(method: String, body: RequestBody?) async throws {
     let origin = try forgetfulOrigin()
     let transport = try makeTransport()
     _ = try await transport.fetch(origin.address())
     let url = try origin.address()
-    let body: RequestBody? =
-      isStream ? .stream(length: 3, ScriptedSource.of([Array("abc".utf8)])) : nil
     let error = await #expect(throws: TransportError.self) {
       try await transport.send(
         HTTPRequest(method: HTTPMethod(rawValue: method), url: url), body: body, options: patient
@@ -123,6 +133,8 @@ struct KeptConnectionTests {
     }
   }
 }
+
+private let longPiece = [UInt8](repeating: 7, count: Int(Upload.heldBytes) + 1)
 
 /// Counts from 0.
 final class Counter: Sendable {
