@@ -16,8 +16,8 @@ final class RunningTransfer {
   /// The time of the start, from which the connect timeout counts.
   private let started = ContinuousClock.now
 
-  /// Whether the kept connection that libcurl chose was refused, so that the transfer must be
-  /// started again. Nothing has been sent then.
+  /// Whether the kept connection that libcurl chose was refused, or was lost before an answer, so that
+  /// the transfer must be started again on a new one.
   private(set) var needsOtherConnection = false
 
   /// Whether the response came over HTTP/2, whose connections are shared.
@@ -36,6 +36,7 @@ final class RunningTransfer {
   /// Whether the last read from the request's body had no bytes.
   private var isSendPaused = false
   private var wasSent = false
+  private var hasReceived = false
   private var hasHead = false
   private var chunks: ChunkedBody?
   private var failure: TransportError?
@@ -121,6 +122,11 @@ final class RunningTransfer {
   /// Returns the end of the transfer for libcurl's result.
   func outcome(of code: CURLcode) -> Transfer.Outcome<HTTPFields> {
     if let failure { return .failure(failure) }
+    // libcurl sends a request again if the server has closed the kept connection, but not if it sees
+    // that while it sends the body.
+    if code == CURLE_SEND_ERROR, handle.newConnections == 0, !hasReceived {
+      needsOtherConnection = mayRepeat()
+    }
     guard code == CURLE_OK else {
       return .failure(
         transfer.error(
@@ -164,13 +170,13 @@ extension RunningTransfer {
   ///
   /// libcurl sends a request again if a kept connection turns out to be closed. That is allowed
   /// only for methods that may be repeated (RFC 9110, section 9.2.2), and bodies that can be read
-  /// again.
+  /// again or were not begun.
   func mayUseConnection(_ endpoints: IdleSockets.Endpoints) -> Bool {
     lastActivity = .now
     guard isPinned() else { return false }
     if sockets.hasInput(endpoints, isReused: handle.newConnections == 0) {
       needsOtherConnection = !wasSent
-    } else if !wasSent || (transfer.request.method.isIdempotent && rewind()) {
+    } else if !wasSent || mayRepeat() {
       wasSent = true
       return true
     }
@@ -179,6 +185,9 @@ extension RunningTransfer {
     }
     return false
   }
+
+  /// Prepares to send the request again; returns `false` if that is impossible.
+  private func mayRepeat() -> Bool { transfer.request.method.isIdempotent && rewind() }
 
   /// Returns to the start of the request's body; returns `false` if that is impossible.
   func rewind() -> Bool {
@@ -200,6 +209,7 @@ extension RunningTransfer {
 
   private func noteReceipt() {
     lastActivity = .now
+    hasReceived = true
     mayBeDead = false
   }
 

@@ -79,7 +79,7 @@ final class TransferDriver {
       remove(id, leavesLookUp: result == CURLE_OPERATION_TIMEDOUT)
       if ended.needsOtherConnection {
         queues.enter(ended.transfer)
-        start(ended.transfer)
+        start(ended.transfer, onNewConnection: true)
       } else {
         ended.transfer.finish(outcome)
       }
@@ -113,7 +113,7 @@ final class TransferDriver {
   }
 
   /// Adds a transfer to libcurl; it already counts as running in its queue.
-  private func start(_ transfer: Transfer) {
+  private func start(_ transfer: Transfer, onNewConnection isNew: Bool = false) {
     guard !transfer.hasEnded else { return queues.leave(transfer) }
     guard let handle = EasyHandle() else {
       queues.leave(transfer)
@@ -127,7 +127,7 @@ final class TransferDriver {
     let logsConnectionIn = RequestCheck.logsConnectionIn(transfer.request.fields)
     var fault: String?
     if !handle.configure(transfer, setup, readBytes: readBytes)
-      || !handle.set(CURLOPT_FRESH_CONNECT, mayFindDeadConnection(transfer) ? 1 : 0)
+      || !handle.set(CURLOPT_FRESH_CONNECT, isNew || mayFindDeadConnection(transfer) ? 1 : 0)
       || !handle.set(CURLOPT_FORBID_REUSE, logsConnectionIn ? 1 : 0)
       || !sockets.watch(handle) || !new.installCallbacks()
       || !(cookies?.serve(handle, transfer.request) ?? !setup.keepsCookies)

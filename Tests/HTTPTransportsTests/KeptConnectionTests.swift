@@ -95,6 +95,30 @@ struct KeptConnectionTests {
   }
 
   @Test(
+    "a request is sent again also if the connection is lost while its body is sent",
+    .timeLimit(.minutes(5)))
+  func repeatedBody() async throws {
+    let body = [UInt8](repeating: 7, count: 32 << 20)
+    let requests = Counter()
+    let origin = try LoopbackOrigin { _, connection in
+      guard requests.next() == 1 else {
+        return connection.answer("\(connection.read(body.count).count)")
+      }
+      // The client finds the end before it has sent all, and cannot send the rest.
+      connection.close()
+      _ = connection.read(body.count / 2)
+    }
+    let transport = try makeTransport()
+    let request = HTTPRequest(method: HTTPMethod(rawValue: "PUT"), url: try origin.address())
+    for _ in 1...2 {
+      let response = try await transport.send(
+        request, body: .bytes(body), options: patient, onInterim: { _ in })
+      #expect(try await response.body.readAll() == Array("\(body.count)".utf8))
+    }
+    #expect(origin.connections == 2 && origin.requests.count == 3)
+  }
+
+  @Test(
     "a request that must not be repeated, or cannot be, is lost",
     arguments: [
       ("POST", nil), ("POST", .stream(length: 3, ScriptedSource.of([[1, 2, 3]]))), ("PATCH", nil),
