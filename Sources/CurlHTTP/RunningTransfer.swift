@@ -153,17 +153,10 @@ final class RunningTransfer {
 
 // The methods that libcurl calls.
 extension RunningTransfer {
-  /// Decides whether a name may be looked up. libcurl also asks for an address, which needs no look-up,
-  /// unless it is that of a proxy.
+  /// Decides whether a name may be looked up.
   func mayLookUp() -> Bool {
-    let host = transfer.request.url.host
-    if !setup.mayUseProxy, host.hasPrefix("[") || IPAddress(host) != nil { return true }
-    // Only a server for others limits its connections, and need limit its look-ups.
-    guard setup.connections == 0 || lookUps.mayBegin(at: .now) else {
-      return fail(.cannotResolve, "too many names are being looked up")
-    }
-    handle.beginLookUp()
-    return true
+    lookUps.mayBegin(for: transfer.request.url.host, setup, on: handle)
+      || fail(.cannotResolve, NameLookUps.refusal)
   }
 
   /// Decides whether the request may be sent on a connection.

@@ -23,7 +23,7 @@ final class TransferDriver {
   private var transferOfHandle: [UInt: ObjectIdentifier] = [:]
   private var uploading: Set<ObjectIdentifier> = []
   private let queues: OriginQueues
-  private let lookUps = NameLookUps()
+  private let lookUps: NameLookUps
   private var nextOverCheck: ContinuousClock.Instant?
 
   /// A time before which no timeout can expire. Activity only makes deadlines later, so the transfers are
@@ -33,12 +33,13 @@ final class TransferDriver {
   /// Creates a driver. The sockets must outlive the multi handle.
   init(
     _ multi: UnsafeMutableRawPointer, _ setup: NetworkSetup, _ load: TransferLoad,
-    _ sockets: IdleSockets
+    _ sockets: IdleSockets, _ lookUps: NameLookUps
   ) {
     unsafe self.multi = multi
     self.setup = setup
     self.load = load
     self.sockets = sockets
+    self.lookUps = lookUps
     cookies = setup.keepsCookies ? CookieJar() : nil
     queues = OriginQueues(limit: setup.connectionsPerHost)
   }

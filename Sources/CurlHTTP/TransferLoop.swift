@@ -24,6 +24,7 @@ final class TransferLoop: Sendable {
 
   let setup: NetworkSetup
   let load: TransferLoad
+  let lookUps = NameLookUps()
   // Safety: written once, freed by deinit. The loop's thread uses the pointed-to handle; others
   // only pass it to curl_multi_wakeup(3), which is safe from any thread.
   private nonisolated(unsafe) let multi: UnsafeMutableRawPointer
@@ -94,7 +95,7 @@ final class TransferLoop: Sendable {
   }
 
   private func run() {
-    let driver = unsafe TransferDriver(multi, setup, load, sockets)
+    let driver = unsafe TransferDriver(multi, setup, load, sockets, lookUps)
     while let commands = takeCommands() {
       for (transfer, command) in commands { driver.perform(command, on: transfer) }
       driver.advance()

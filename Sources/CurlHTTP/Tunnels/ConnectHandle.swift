@@ -11,30 +11,36 @@ import HTTPTransports
 final class ConnectHandle {
   private let target: TunnelTarget
   private let scheme: NormalizedURL.Scheme
+  private let setup: NetworkSetup
+  private let lookUps: NameLookUps
   private let handle: EasyHandle
   private let proxy: TunnelProxy
   private let deadline: ContinuousClock.Instant
   private let pins: Set<Pin>?
   /// Whether an address was refused.
   private var hasRefused = false
+  /// Whether the look-up of the name was refused.
+  private var hasRefusedLookUp = false
   /// Whether the server has none of the pins of its host.
   private var isUnpinned = false
 
   /// - Throws: ``TransportError/Code/failed`` if libcurl refuses an option.
   init(
     _ target: TunnelTarget, scheme: NormalizedURL.Scheme, _ setup: NetworkSetup,
-    _ deadline: ContinuousClock.Instant
+    _ lookUps: NameLookUps, _ deadline: ContinuousClock.Instant
   ) throws(TransportError) {
     guard let handle = EasyHandle() else {
       throw TransportError(.failed, url: target.authority, detail: "libcurl has no memory")
     }
     self.target = target
     self.scheme = scheme
+    self.setup = setup
+    self.lookUps = lookUps
     self.handle = handle
     self.deadline = deadline
     proxy = TunnelProxy(setup.proxy)
     pins = scheme == .https ? setup.pins(of: target.host) : nil
-    guard configure(setup) else {
+    guard configure() else {
       throw TransportError(
         .failed, url: target.authority, detail: "libcurl does not take an option")
     }
@@ -54,6 +60,8 @@ final class ConnectHandle {
     guard code == CURLE_OK else {
       if hasRefused { throw error(.forbiddenAddress) }
       if isUnpinned { throw error(.pinMismatch) }
+      if hasRefusedLookUp { throw error(.cannotResolve, NameLookUps.refusal) }
+      if code == CURLE_OPERATION_TIMEDOUT, handle.isLookingUp { lookUps.abandon(at: .now) }
       throw error(
         CurlFailure.code(of: code, hasHead: false),
         CurlFailure.detail(of: code, on: handle))
@@ -78,7 +86,7 @@ final class ConnectHandle {
     TransportError(code, url: target.authority, detail: detail)
   }
 
-  private func configure(_ setup: NetworkSetup) -> Bool {
+  private func configure() -> Bool {
     let address = "\(scheme.rawValue)://\(target.authority)/"
     guard let url = try? NormalizedURL(address) else { return false }
     return handle.set(CURLOPT_URL, address) && handle.set(CURLOPT_CONNECT_ONLY, 1)
@@ -86,7 +94,7 @@ final class ConnectHandle {
       // A server of HTTP/2 alone cannot switch protocols.
       && handle.set(CURLOPT_SSL_ENABLE_ALPN, 0)
       && handle.setResolves(setup.resolves) && handle.setTrust(setup, url)
-      && setProxy(setup.proxy) && installOpening() && installConnected()
+      && setProxy(setup.proxy) && installLookUp() && installOpening() && installConnected()
   }
 
   private func setProxy(_ setting: NetworkSetup.Proxy) -> Bool {
@@ -100,18 +108,31 @@ final class ConnectHandle {
     return handle.set(CURLOPT_NOPROXY, except)
   }
 
+  private func installLookUp() -> Bool {
+    // Safety: the callback is called during connect(), which holds the object.
+    let context = unsafe Unmanaged.passUnretained(self).toOpaque()
+    let code = unsafe occurl_set_look_up_callback(
+      handle.raw,
+      { _, _, context in
+        unsafe ConnectHandle.from(context)?.mayLookUp() == true ? 0 : 1
+      }, context)
+    return code == CURLE_OK
+  }
+
+  private func mayLookUp() -> Bool {
+    hasRefusedLookUp = !lookUps.mayBegin(for: target.host, setup, on: handle)
+    return !hasRefusedLookUp
+  }
+
   /// Makes libcurl ask before it connects to an address.
   private func installOpening() -> Bool {
-    // Safety: the callback is called during connect(), which holds the object.
+    // Safety: as above.
     let context = unsafe Unmanaged.passUnretained(self).toOpaque()
     let code = unsafe occurl_set_open_callback(
       handle.raw,
       { context, _, address in
-        guard let context = unsafe context, let address = unsafe address else {
-          return occurl_socket_bad
-        }
-        let connecting = unsafe Unmanaged<ConnectHandle>.fromOpaque(context).takeUnretainedValue()
-        return unsafe connecting.open(address)
+        guard let address = unsafe address else { return occurl_socket_bad }
+        return unsafe ConnectHandle.from(context)?.open(address) ?? occurl_socket_bad
       }, context)
     return code == CURLE_OK
   }
@@ -124,11 +145,14 @@ final class ConnectHandle {
     let code = unsafe occurl_set_connected_callback(
       handle.raw,
       { context, _, _, _, _ in
-        guard let context = unsafe context else { return CURL_PREREQFUNC_ABORT }
-        let connecting = unsafe Unmanaged<ConnectHandle>.fromOpaque(context).takeUnretainedValue()
-        return connecting.isPinned() ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
+        unsafe ConnectHandle.from(context)?.isPinned() == true
+          ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
       }, context)
     return code == CURLE_OK
+  }
+
+  private static func from(_ context: UnsafeMutableRawPointer?) -> ConnectHandle? {
+    unsafe context.map { unsafe Unmanaged<ConnectHandle>.fromOpaque($0).takeUnretainedValue() }
   }
 
   private func isPinned() -> Bool {

@@ -15,9 +15,9 @@ extension CurlTransport: TunnelTransport {
 
   package func connect(to target: TunnelTarget) async throws(TransportError) -> any TunnelEnd {
     let (setup, deadline) = (setup, ContinuousClock.now + Self.connectLimit)
-    return try await connecting.call { () throws(TransportError) in
+    return try await connecting.call { [loop] () throws(TransportError) in
       blockSignals()
-      return try ConnectHandle(target, scheme: .http, setup, deadline).connect()
+      return try ConnectHandle(target, scheme: .http, setup, loop.lookUps, deadline).connect()
     }
   }
 
@@ -29,10 +29,10 @@ extension CurlTransport: TunnelTransport {
       throw TransportError(
         .pinMismatch, url: request.url.string, detail: "a pinned host is not contacted by http")
     }
-    return try await connecting.call { () throws(TransportError) in
+    return try await connecting.call { [loop] () throws(TransportError) in
       blockSignals()
       let server = try ConnectHandle(
-        target, scheme: request.url.scheme, setup, deadline
+        target, scheme: request.url.scheme, setup, loop.lookUps, deadline
       ).connect()
       let exchange = UpgradeExchange(request, server, deadline)
       do throws(TransportError) {

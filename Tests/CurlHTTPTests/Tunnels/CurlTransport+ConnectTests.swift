@@ -65,6 +65,21 @@ import Testing
     }
   }
 
+  @Test func `look up no names while too many are being looked up`() async throws {
+    var setup = NetworkSetup(proxy: .none)
+    setup.connections = 1
+    let transport = try CurlTransport(setup)
+    for _ in 0..<NameLookUps.limit { transport.loop.lookUps.abandon(at: .now) }
+    let error = await #expect(throws: TransportError.self) {
+      _ = try await transport.connect(to: target("nowhere.invalid", 9))
+    }
+    #expect(error?.code == .cannotResolve && error?.detail == NameLookUps.refusal)
+    let port = try LoopbackListener.unusedPort()
+    await #expect(throws: TransportError(.cannotConnect, url: "127.0.0.1:\(port)")) {
+      _ = try await transport.connect(to: target("127.0.0.1", port))
+    }
+  }
+
   @Test func `go through a proxy, which gets Via, and literal addresses are checked`() async throws
   {
     let proxy = try LoopbackOrigin { request, connection in
