@@ -28,7 +28,7 @@ final class NameLookUps: Sendable {
   /// Decides whether a name may be looked up. libcurl also asks for an address, which needs no look-up,
   /// unless it is that of a proxy.
   func mayBegin(for host: String, _ setup: NetworkSetup, on handle: EasyHandle) -> Bool {
-    if !setup.mayUseProxy, host.hasPrefix("[") || IPAddress(host) != nil { return true }
+    if !setup.mayUseProxy, IPAddress(host) != nil { return true }
     // Only a server for others limits its connections, and need limit its look-ups.
     guard setup.connections == 0 || mayBegin(at: .now) else { return false }
     handle.beginLookUp()

@@ -114,7 +114,7 @@ package final class LocalAuthority: @unchecked Sendable {
   func covers(_ host: String) -> Bool {
     let host = NetworkSetup.withoutDot(host)
     return hosts.isEmpty
-      || Self.address(host) == nil
+      || IPAddress(host) == nil
         && hosts.contains { host == $0 || host.hasSuffix($0.hasPrefix(".") ? $0 : ".\($0)") }
   }
 
@@ -142,7 +142,7 @@ package final class LocalAuthority: @unchecked Sendable {
   func expect(_ host: String, on socket: Int32) -> Bool {
     // Clients ask for the name without the dot at its end.
     let host = NetworkSetup.withoutDot(host)
-    return certificate(for: host)?.expect(on: socket, host: Self.address(host) == nil ? host : nil)
+    return certificate(for: host)?.expect(on: socket, host: IPAddress(host) == nil ? host : nil)
       ?? false
   }
 
@@ -163,7 +163,7 @@ package final class LocalAuthority: @unchecked Sendable {
   var madeCount: Int { made.withLock { $0.count } }
 
   private func make(_ host: String) -> MadeCertificate? {
-    let address = Self.address(host)?.bytes ?? []
+    let address = IPAddress(host)?.bytes ?? []
     guard !address.isEmpty || Self.isName(host) else { return nil }
     // Safety: name and address are read during the call.
     let leaf = unsafe address.withUnsafeBytes { bytes in
@@ -171,10 +171,6 @@ package final class LocalAuthority: @unchecked Sendable {
     }
     guard let leaf = unsafe leaf else { return nil }
     return unsafe MadeCertificate(taking: leaf)
-  }
-
-  private static func address(_ host: String) -> IPAddress? {
-    host.hasPrefix("[") ? IPAddress(String(host.dropFirst().dropLast())) : IPAddress(host)
   }
 
   /// Returns whether a certificate may be made for a name: letters, digits, `-`, `_` and dots. Not

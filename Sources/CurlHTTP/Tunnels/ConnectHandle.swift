@@ -49,7 +49,7 @@ final class ConnectHandle {
   func connect() throws(TransportError) -> any TunnelEnd {
     let left = deadline - .now
     guard left > .zero else { throw error(.timeout, "no thread became free in time") }
-    if proxy.isUsed, let address = IPAddress(bareHost), !target.allows(address, target.port) {
+    if proxy.isUsed, let address = IPAddress(target.host), !target.allows(address, target.port) {
       throw error(.forbiddenAddress)
     }
     guard handle.set(CURLOPT_CONNECTTIMEOUT_MS, EasyHandle.milliseconds(left)) else {
@@ -76,10 +76,6 @@ final class ConnectHandle {
     let copy = fcntl(socket, F_DUPFD_CLOEXEC, 0)
     guard copy >= 0 else { throw error(.failed, "too many open files") }
     return SocketEnd(copy)
-  }
-
-  private var bareHost: String {
-    target.host.hasPrefix("[") ? String(target.host.dropFirst().dropLast()) : target.host
   }
 
   private func error(_ code: TransportError.Code, _ detail: String = "") -> TransportError {

@@ -4,8 +4,11 @@ package struct IPAddress: Sendable, Hashable {
   /// 4 or 16 bytes, in network byte order.
   package let bytes: [UInt8]
 
-  /// Parses a numeric address, an IPv6 address without its brackets; returns `nil` for other texts.
+  /// Parses a numeric address, an IPv6 address with or without its brackets; returns `nil` for other
+  /// texts.
   package init?(_ text: String) {
+    let isBracketed = text.hasPrefix("[") && text.hasSuffix("]")
+    let text = isBracketed ? String(text.dropFirst().dropLast()) : text
     for (family, count) in [(AF_INET, 4), (AF_INET6, 16)] {
       var bytes = [UInt8](repeating: 0, count: count)
       // Safety: inet_pton writes the 4 or 16 bytes of the family into an array of that size.
