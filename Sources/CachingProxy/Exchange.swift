@@ -160,8 +160,9 @@ final class Exchange: Sendable {
       return begin(head, route)
     } catch {
       state.withLock { $0.note.url = TargetText.withoutCredentials(target) }
-      let answer = OwnAnswers.refusal(error)
-      return readable.map { begin($0, answer) } ?? send(answer)
+      guard let head = readable else { return send(OwnAnswers.refusal(error)) }
+      let isLoop = core.identity.isLoop(head.fields)
+      return begin(head, isLoop ? OwnAnswers.loop() : OwnAnswers.refusal(error))
     }
   }
 

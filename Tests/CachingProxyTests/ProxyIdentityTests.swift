@@ -1,4 +1,10 @@
+import CacheClient
+import CacheStore
+import CurlHTTP
 import HTTPSemantics
+import HTTPTransports
+import Synchronization
+import TestSupport
 import Testing
 
 @testable import CachingProxy
@@ -39,5 +45,63 @@ import Testing
             HTTPField("Via", "1.0 before"), HTTPField("A", "1"), HTTPField("a", "2"),
             HTTPField("Via", "1.1 me"),
           ]))
+  }
+}
+
+/// A proxy whose own address nobody on this machine knows, because a router translates it.
+@Suite(.timeLimit(.minutes(5))) struct TranslatedAddressTests {
+  /// Passes bytes on to a port, as a router does.
+  private final class Router: Sendable {
+    private let target = Mutex<UInt16>(0)
+    private let server = Mutex<TalkingServer?>(nil)
+
+    init() throws {
+      let server = try TalkingServer { [weak self] client in
+        guard let port = self?.target.withLock({ $0 }), let next = try? RawClient(port: port) else {
+          return
+        }
+        next.send(client.read(until: "\r\n\r\n").bytes)
+        client.send(next.readAnswer().bytes)
+      }
+      self.server.withLock { $0 = server }
+    }
+
+    var port: UInt16 { server.withLock { $0?.port ?? 0 } }
+
+    func lead(to port: UInt16) { target.withLock { $0 = port } }
+  }
+
+  @Test(arguments: [true, false])
+  func `a request that comes back ends at once, and is not stored`(isReverse: Bool) async throws {
+    let folder = TemporaryFolder()
+    let store = try Store(at: folder.path)
+    defer { store.close() }
+    let router = try Router()
+    var setup = NetworkSetup(connectionsPerHost: 0, proxy: .none, usesHTTP2: false)
+    setup.resolves = ["outside.test:\(router.port):127.0.0.1"]
+    var options = ClientOptions(rules: CacheRules(role: .sharedCache))
+    options.transport.addsDefaultFields = false
+    let recorder = Recorder()
+    let url = "http://outside.test:\(router.port)/a"
+    let server = ProxyServer(
+      client: CachingClient(store: store, transport: try CurlTransport(setup), options: options),
+      options: ProxyOptions(
+        listen: ListenAddress(host: "127.0.0.1", port: 0),
+        origin: isReverse ? try NormalizedURL("http://outside.test:\(router.port)/") : nil,
+        hosts: ["outside.test"]),
+      observers: [recorder])
+    try await run(server) { port, _ in
+      router.lead(to: port)
+      for _ in 1...2 {
+        let answer = try await exchange(
+          port,
+          "GET \(isReverse ? "/a" : url) HTTP/1.1\r\nHost: outside.test:\(router.port)\r\n\r\n")
+        #expect(answer.status == 508)
+        #expect(answer.body.contains("has come back to this proxy"))
+      }
+      let records = try await recorder.records(count: 4)
+      #expect(records.map(\.status) == [508, 508, 508, 508])
+    }
+    #expect(store.statistics.entries == 0)
   }
 }
