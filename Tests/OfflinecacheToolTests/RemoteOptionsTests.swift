@@ -7,13 +7,20 @@ import ToolTesting
 @testable import offlinecache
 
 @Suite struct RemoteOptionsTests {
-  @Test func `a limit per host of downloads is none for the tier`() throws {
+  @Test func `a limit per host is none for the tier, and one of all connections is divided`() throws
+  {
     var setup = NetworkSetup()
     setup.connectionsPerHost = 1
     let options = try RemoteCacheOptions(
       servers: [try RemoteServer("http://a.test/")], secret: Array(repeating: 7, count: 16))
     let own = RemoteOptions.own(setup, options)
     #expect(own.connectionsPerHost == options.connections && !own.usesHTTP2)
+    #expect(own.connections == 0)
+    for limit in 8...100 {
+      setup.connections = RemoteOptions.originShare(of: limit)
+      let shared = RemoteOptions.own(setup, options).connections
+      #expect(shared > 0 && setup.connections + shared <= limit)
+    }
   }
 
   @Test(arguments: [["fetch"], ["download"], ["serve", "--origin"]])

@@ -84,12 +84,16 @@ enum RemoteOptions {
     return try tier(invocation, setup)
   }
 
+  /// Returns the connections to origins beside a tier, of all that the limit of open files allows.
+  static func originShare(of connections: Int) -> Int { connections / 4 * 3 }
+
   /// Returns the set-up of the connections to the servers of a tier. Their number has nothing to do
-  /// with that of an origin.
+  /// with that of an origin, except that a limit of all connections is divided.
   static func own(_ setup: NetworkSetup, _ options: RemoteCacheOptions) -> NetworkSetup {
     var own = setup
     own.usesHTTP2 = false
     own.connectionsPerHost = options.connections
+    own.connections = setup.connections / 3
     return own
   }
 

@@ -88,6 +88,9 @@ extension ServeCommand {
     // slow client costs no more than its buffer.
     setup.connectionsPerHost = 0
     setup.connections = ProxyServer.connectionLimit(files: OpenFiles.raiseLimit())
+    if !invocation.all(RemoteOptions.url).isEmpty {
+      setup.connections = RemoteOptions.originShare(of: setup.connections)
+    }
     setup.usesHTTP2 = false
     setup.resolves = invocation.all(resolve)
     if invocation[proxy] == nil, invocation[origin] != nil { setup.proxy = .none }
