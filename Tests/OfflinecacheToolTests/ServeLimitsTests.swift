@@ -51,6 +51,9 @@ import ToolTesting
       let serving = try Serving(
         "--resolve", "*:\(origin.port):127.0.0.1", "--log", "none",
         under: shell("ulimit -n 96"))
+      let notice =
+        "this process may have 96 files open, enough for 12 connections; allow 1024 or more"
+      try serving.running.child.wait { try serving.running.errors.contains(notice) }
       let slow = try (0..<4).map { number in
         try Asking(serving, "http://s\(number).test:\(origin.port)/slow")
       }

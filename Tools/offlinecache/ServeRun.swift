@@ -62,6 +62,7 @@ extension ServeCommand {
         "offlinecache: warning: other machines can connect to \(address), and see the responses "
           + "and the status pages; use --listen 127.0.0.1:PORT to prevent that")
     }
+    warnOfFewFiles()
     defer { browser?.end() }
     try browser?.open(proxy: address, signals)
     for await event in signals.events {
@@ -80,6 +81,15 @@ extension ServeCommand {
     }
     await waitAtMost(grace) { await client.waitForBackground() }
     RemoteNumbers.add(tier, to: store)
+  }
+
+  private static func warnOfFewFiles() {
+    let files = OpenFiles.raiseLimit()
+    guard files < 1024 else { return }
+    printMessage(
+      "offlinecache: warning: this process may have \(files) files open, enough for "
+        + "\(ProxyServer.connectionLimit(files: files)) connections; allow 1024 or more (ulimit -n)"
+    )
   }
 
   private static func transport(_ invocation: Invocation) throws -> CurlTransport {
