@@ -61,7 +61,7 @@ extension CachingClient {
   ) async throws(RemoteReason) -> (offered: Int, refused: Int) {
     guard let offers = remoteOffers else { return (0, 0) }
     // Purged entries are removed first.
-    try await offers.tier.refreshPurges()
+    try await offers.tier.purges.refresh()
     let (seen, entries) = await asyncStore.perform { store in
       // If the store cannot be written, purged entries may still be there.
       (

@@ -35,17 +35,17 @@ final class RemotePurges: Sendable {
   deinit {
     let running = task.withLock { $0.take() }
     if let running { callOut { running.cancel() } }
-    if let number = listener.withLock({ $0.take() }) { tier.removeListener(number) }
+    if let number = listener.withLock({ $0.take() }) { tier.purges.removeListener(number) }
   }
 
   func start() {
-    let number = tier.onPurges { [weak self] list in await self?.apply(list) }
+    let number = tier.purges.add { [weak self] list in await self?.apply(list) }
     listener.withLock { $0 = number }
     let running = Task { [weak self] in
       while !Task.isCancelled {
         await self?.applyKnown()
         // If no server answers, the list is read again after the interval.
-        try? await self?.tier.refreshPurges(within: 4_000_000_000)
+        try? await self?.tier.purges.refresh(within: 4_000_000_000)
         try? await Task.sleep(for: Self.interval)
       }
     }
@@ -54,7 +54,7 @@ final class RemotePurges: Sendable {
 
   /// Applies the list that is known already, where clients share a tier, and again what could not be
   /// applied.
-  func applyKnown() async { await apply(tier.purgeList) }
+  func applyKnown() async { await apply(tier.purges.list) }
 
   /// Removes what purges cover that were not applied yet.
   func apply(_ list: PurgeList) async {
@@ -107,7 +107,7 @@ final class RemotePurges: Sendable {
 
   /// Returns the highest number to which all purges that are known are applied to a store.
   static func appliedNumber(_ tier: RemoteCache, in store: Store) -> UInt64 {
-    let list = tier.purgeList
+    let list = tier.purges.list
     let applied = saved(tier, in: store) ?? PurgeList()
     let missing = list.changes(since: applied).map { list.number(of: $0) }.min()
     return missing.map { $0 - 1 } ?? list.newest

@@ -5,9 +5,9 @@ import HTTPTransports
 
 /// Keeps the purge list of a namespace: reads it from all servers, joins what they have, and writes
 /// it back where a purge is missing. What was read once is never forgotten.
-final class PurgeFollower: Sendable {
+package final class PurgeFollower: Sendable {
   /// Is called with a newer list; calls may overlap.
-  typealias Listener = @Sendable (_ list: PurgeList) async -> Void
+  package typealias Listener = @Sendable (_ list: PurgeList) async -> Void
 
   /// The list of a server, as it was when it was last read and not written since.
   private struct Stored {
@@ -52,10 +52,10 @@ final class PurgeFollower: Sendable {
   }
 
   /// The purges that are known.
-  var list: PurgeList { state.withLock { $0.list } }
+  package var list: PurgeList { state.withLock { $0.list } }
 
   /// Adds a listener; returns the number with which it can be removed.
-  func add(_ listener: @escaping Listener) -> UInt64 {
+  package func add(_ listener: @escaping Listener) -> UInt64 {
     state.withLock { state in
       state.nextListener += 1
       state.listeners[state.nextListener] = listener
@@ -63,7 +63,7 @@ final class PurgeFollower: Sendable {
     }
   }
 
-  func removeListener(_ number: UInt64) {
+  package func removeListener(_ number: UInt64) {
     // Released after the lock, because its deinit may run foreign code.
     _ = state.withLock { $0.listeners.removeValue(forKey: number) }
   }
@@ -72,8 +72,8 @@ final class PurgeFollower: Sendable {
   /// one reading: a look-up must not wait for the longer time limits of an upload.
   ///
   /// - Throws: the reason why no server has given a list, or said that there is none.
-  func refresh(
-    within age: Int64, use: TierServer.Use = .reading
+  package func refresh(
+    within age: Int64 = 0, use: TierServer.Use = .reading
   ) async throws(RemoteReason) {
     let now = clock.monotonic()
     let (promise, isMine) = state.withLock { state -> (Promise<RemoteReason?>?, Bool) in

@@ -12,25 +12,4 @@ extension RemoteCache {
     }
     try await purges.purge(scope)
   }
-
-  /// Reads the purge list now, unless that was done within a time in nanoseconds.
-  ///
-  /// - Throws: the reason why no server has given one.
-  package func refreshPurges(within age: Int64 = 0) async throws(RemoteReason) {
-    try await purges.refresh(within: age)
-  }
-
-  package var purgeList: PurgeList { purges.list }
-
-  /// Adds a function that is called with each newer purge list.
-  ///
-  /// - Returns: the number with which ``removeListener(_:)`` removes it.
-  package func onPurges(
-    _ listener: @escaping @Sendable (_ list: PurgeList) async -> Void
-  ) -> UInt64 {
-    purges.add(listener)
-  }
-
-  /// Removes a function that ``onPurges(_:)`` has added.
-  package func removeListener(_ number: UInt64) { purges.removeListener(number) }
 }

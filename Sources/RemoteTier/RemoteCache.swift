@@ -21,7 +21,7 @@ public final class RemoteCache: Sendable {
   let clock: TierClock
   let absent = AbsentNames()
   let blocked = BlockedNames()
-  let purges: PurgeFollower
+  package let purges: PurgeFollower
   let queue: UploadQueue
   /// The keys whose documents are not emptied yet although nothing waits to do it, and when that was
   /// tried again.

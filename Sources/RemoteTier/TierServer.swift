@@ -5,9 +5,9 @@ import HTTPTransports
 import MessageDigests
 
 /// Sends requests to one server, and keeps a breaker for look-ups and one for uploads.
-final class TierServer: Sendable {
+package final class TierServer: Sendable {
   /// The two uses of a server, which fail separately: a full server can still be read.
-  enum Use: Sendable {
+  package enum Use: Sendable {
     case reading, writing
   }
 

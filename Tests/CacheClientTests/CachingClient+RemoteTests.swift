@@ -31,7 +31,7 @@ struct CachingClientRemoteTests {
     let server = MemoryServer()
     try await TierMachine(origin, server).fetch(request())
     let two = try TierMachine(origin, server)
-    try await two.tier.refreshPurges()
+    try await two.tier.purges.refresh()
     server.clearLog()
     await withTaskGroup(of: [UInt8]?.self) { group in
       for _ in 0..<20 {

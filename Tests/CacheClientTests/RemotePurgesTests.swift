@@ -26,7 +26,7 @@ struct RemotePurgesTests {
     options.remote = RemoteCache(options: two.tier.options, transport: server)
     let late = CachingClient(
       store: two.sandbox.store, transport: origin, options: options, clock: two.sandbox.clock)
-    try await options.remote?.refreshPurges()
+    try await options.remote?.purges.refresh()
     #expect(two.sandbox.store.info(for: late.key(of: request("/a"))) == nil)
     #expect(two.sandbox.store.info(for: late.key(of: request("/b"))) != nil)
     // A purge is applied once.
@@ -35,7 +35,7 @@ struct RemotePurgesTests {
     options.remote = RemoteCache(options: two.tier.options, transport: server)
     let later = CachingClient(
       store: two.sandbox.store, transport: origin, options: options, clock: two.sandbox.clock)
-    try await options.remote?.refreshPurges()
+    try await options.remote?.purges.refresh()
     #expect(two.sandbox.store.info(for: later.key(of: request("/a"))) != nil)
   }
 
@@ -50,7 +50,7 @@ struct RemotePurgesTests {
     ] {
       try machine.sandbox.store.put([], for: "HEAD http://example.com/a")
       try await RemoteCache(options: machine.tier.options, transport: server).purge(scope)
-      try await machine.tier.refreshPurges()
+      try await machine.tier.purges.refresh()
       #expect(machine.sandbox.store.info(for: "HEAD http://example.com/a") == nil)
     }
   }
@@ -72,7 +72,7 @@ struct RemotePurgesTests {
       options.remote = RemoteCache(options: tier.options, transport: server)
       let client = CachingClient(
         store: one.sandbox.store, transport: origin, options: options, clock: one.sandbox.clock)
-      try await options.remote?.refreshPurges()
+      try await options.remote?.purges.refresh()
       await client.waitForBackground()
     }
     #expect(one.sandbox.store.info(for: key) == nil)
@@ -92,7 +92,7 @@ struct RemotePurgesTests {
     options.remote = RemoteCache(options: other.tier.options, transport: server)
     let client = CachingClient(
       store: one.sandbox.store, transport: origin, options: options, clock: one.sandbox.clock)
-    try await options.remote?.refreshPurges()
+    try await options.remote?.purges.refresh()
     await client.waitForBackground()
     #expect(one.sandbox.store.info(for: one.client.key(of: request())) != nil)
   }
@@ -110,7 +110,7 @@ struct RemotePurgesTests {
     let key = two.client.key(of: request())
     files.faults.set { $0.isChange ? SystemError(EIO) : nil }
     try await one.tier.purge(.key(key))
-    try await two.tier.refreshPurges()
+    try await two.tier.purges.refresh()
     #expect(two.sandbox.store.info(for: key) != nil)
     files.faults.set(nil)
     await two.client.remotePurges?.applyKnown()
@@ -126,7 +126,7 @@ struct RemotePurgesTests {
     try await one.tier.purge(.key("GET http://a.test/else"))
     try await one.fetch(request("/a"))
     let key = one.client.key(of: request("/a"))
-    let older = one.tier.purgeList
+    let older = one.tier.purges.list
     var first = older
     first.add(.key(key), number: older.newest + 1)
     var second = first
@@ -174,7 +174,7 @@ struct RemotePurgesTests {
     #expect(one.sandbox.store.info(for: key) != nil)
     // The next process reads the other one.
     let late = try one.again(other, mode: .read)
-    try await late.options.remote?.refreshPurges()
+    try await late.options.remote?.purges.refresh()
     #expect(one.sandbox.store.info(for: key) == nil)
     // It is applied once, and that of the first server is not applied again either.
     let again = [request(), request("/else")]
@@ -183,7 +183,7 @@ struct RemotePurgesTests {
     }
     for server in [server, other] {
       let client = try one.again(server, mode: .read)
-      try await client.options.remote?.refreshPurges()
+      try await client.options.remote?.purges.refresh()
       for request in again {
         #expect(one.sandbox.store.info(for: client.key(of: request)) != nil)
       }
@@ -206,7 +206,7 @@ struct RemotePurgesTests {
     try await one.tier.purge(.key(key))
     // It was requested before the purge.
     _ = try late.store([2], HTTPResponseHead(status: 200, fields: fresh()), for: request())
-    await purges.apply(one.tier.purgeList)
+    await purges.apply(one.tier.purges.list)
     #expect(one.sandbox.store.info(for: key) == nil)
   }
 }

@@ -230,7 +230,7 @@ struct FailureTests {
     await (try Machine(server)).offer(key, body)
     let machine = try Machine(server) { $0.maximumLookUps = 1 }
     let found = try await machine.tier.lookUp(key) { _ in .success(0) }
-    try await machine.tier.refreshPurges()
+    try await machine.tier.purges.refresh()
     #expect(await machine.lookUp("GET http://a.test/y") == .failure(.busy))
     while try await found.body.next() != nil {}
     #expect(await machine.lookUp(key) == .success(body))

@@ -86,7 +86,7 @@ struct PurgeFollowerTests {
     #expect(await two.lookUp(key) == .failure(.badDocument))
     try await one.tier.purge(.tag("y"))
     #expect(await two.lookUp(key) == .success([1]))
-    #expect(two.tier.purgeList.numbers.keys.contains(.tag("x")))
+    #expect(two.tier.purges.list.numbers.keys.contains(.tag("x")))
   }
 
   @Test("a server that has lost the list gets it back")
@@ -129,7 +129,7 @@ struct PurgeFollowerTests {
     let three = try Machine(server)
     await three.offer(key, [1])
     #expect(await three.lookUp(key) == .success([1]))
-    try await one.tier.refreshPurges()
+    try await one.tier.purges.refresh()
     three.time.advance(bySeconds: 6)
     #expect(await three.lookUp(key) == .failure(.purged))
   }
@@ -142,8 +142,8 @@ struct PurgeFollowerTests {
     try await machine.tier.purge(.tag("a"))
     let other = try Machine(server, bases: ["http://two.test/"])
     try await other.tier.purge(.tag("b"))
-    try await machine.tier.refreshPurges()
-    try await machine.tier.refreshPurges()
+    try await machine.tier.purges.refresh()
+    try await machine.tier.purges.refresh()
     #expect(server.objects["one.test/" + list]?.bytes == server.objects["two.test/" + list]?.bytes)
   }
 
@@ -170,10 +170,10 @@ struct PurgeFollowerTests {
       }
     }
     // Where the server ignores conditions, a purge that was lost comes back with the next reading.
-    for machine in machines { try await machine.tier.refreshPurges() }
+    for machine in machines { try await machine.tier.purges.refresh() }
     let late = try Machine(server)
     _ = await late.lookUp(key)
-    let numbers = late.tier.purgeList.numbers
+    let numbers = late.tier.purges.list.numbers
     #expect(numbers.count == 4)
     #expect(Set(numbers.values).count == 4)
   }
@@ -187,7 +187,7 @@ struct PurgeFollowerTests {
       try await machine.tier.purge(.everything)
     }
     #expect(error == RemoteCacheError(.purgeFailed, "http://two.test/", problem: "", remedy: ""))
-    #expect(machine.tier.purgeList.newest > 0, "what is known stays known")
+    #expect(machine.tier.purges.list.newest > 0, "what is known stays known")
   }
 
   @Test("a listener gets each change once")
@@ -195,18 +195,18 @@ struct PurgeFollowerTests {
     let server = MemoryServer()
     let (one, two) = (try Machine(server), try Machine(server))
     let changes = Mutex<(scopes: [PurgeList.Scope], list: PurgeList)>(([], PurgeList()))
-    let number = two.tier.onPurges { list in
+    let number = two.tier.purges.add { list in
       changes.withLock { $0 = ($0.scopes + list.changes(since: $0.list), list) }
     }
     try await one.tier.purge(.key("a"))
-    try await two.tier.refreshPurges()
+    try await two.tier.purges.refresh()
     try await one.tier.purge(.tag("b"))
-    try await two.tier.refreshPurges()
-    try await two.tier.refreshPurges()
+    try await two.tier.purges.refresh()
+    try await two.tier.purges.refresh()
     #expect(changes.withLock { $0.scopes } == [.key("a"), .tag("b")])
-    two.tier.removeListener(number)
+    two.tier.purges.removeListener(number)
     try await one.tier.purge(.tag("c"))
-    try await two.tier.refreshPurges()
+    try await two.tier.purges.refresh()
     #expect(changes.withLock { $0.scopes.count } == 2)
   }
 

@@ -21,19 +21,19 @@ struct RemoteCachePurgeTests {
     let server = MemoryServer()
     let (one, two) = (try Machine(server), try Machine(server))
     let heard = Mutex<[UInt64]>([])
-    let number = two.tier.onPurges { list in heard.withLock { $0.append(list.newest) } }
+    let number = two.tier.purges.add { list in heard.withLock { $0.append(list.newest) } }
     try await one.tier.purge(.tag("t"))
-    try await two.tier.refreshPurges()
+    try await two.tier.purges.refresh()
     let first = two.tier.purgeNumber
     #expect(first > 0 && heard.withLock { $0 } == [first])
-    try await two.tier.refreshPurges()
+    try await two.tier.purges.refresh()
     #expect(heard.withLock { $0 } == [first], "nothing is newer")
-    two.tier.removeListener(number)
-    two.tier.removeListener(number)
+    two.tier.purges.removeListener(number)
+    two.tier.purges.removeListener(number)
     try await one.tier.purge(.everything)
     two.time.advance(bySeconds: 10)
-    try await two.tier.refreshPurges()
+    try await two.tier.purges.refresh()
     #expect(two.tier.purgeNumber > first && heard.withLock { $0 } == [first])
-    #expect(two.tier.purgeList.newest == two.tier.purgeNumber)
+    #expect(two.tier.purges.list.newest == two.tier.purgeNumber)
   }
 }

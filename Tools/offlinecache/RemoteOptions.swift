@@ -101,7 +101,7 @@ enum RemoteOptions {
   /// answer of a server, the time limits of the tier bound the wait.
   static func readPurges(_ tier: RemoteCache?) async {
     guard let tier, tier.options.mode != .write else { return }
-    try? await tier.refreshPurges()
+    try? await tier.purges.refresh()
   }
 
   /// The most time that the program waits at its end for offers.
