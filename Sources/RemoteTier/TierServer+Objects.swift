@@ -82,15 +82,15 @@ extension TierServer {
     }
     var bytes: [UInt8] = []
     do throws(TransportError) {
-      while let piece = try await response.body.next() {
-        guard bytes.count + piece.count <= limit else {
-          response.body.cancel()
-          throw TransportError(.cancelled, url: "", detail: "too large")
-        }
+      while bytes.count <= limit, let piece = try await response.body.next() {
         if bytes.isEmpty { bytes = piece } else { bytes += piece }
       }
     } catch {
-      throw error.detail == "too large" ? .badDocument : RemoteReason(error)
+      throw RemoteReason(error)
+    }
+    guard bytes.count <= limit else {
+      response.body.cancel()
+      throw .badDocument
     }
     return bytes
   }

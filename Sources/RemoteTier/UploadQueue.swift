@@ -90,7 +90,8 @@ final class UploadQueue: Sendable {
   }
 
   private func startNext() {
-    guard let item = take() else { return }
+    let item = state.withLock { $0.running.count < atOnce ? $0.takeNext() : nil }
+    guard let item else { return }
     Task { [self] in
       var next: Item? = item
       while let running = next {
@@ -98,10 +99,6 @@ final class UploadQueue: Sendable {
         next = end(running.key)
       }
     }
-  }
-
-  private func take() -> Item? {
-    state.withLock { state in state.running.count < atOnce ? state.takeNext() : nil }
   }
 
   private func end(_ key: ByteString) -> Item? {
