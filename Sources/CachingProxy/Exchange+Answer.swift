@@ -79,7 +79,8 @@ extension Exchange {
   private static let maximumInterim = 16
 
   private func write(_ head: HTTPResponseHead) {
-    InterimAnswer.write(head, to: connection, via: core.identity.via)
+    guard let bytes = InterimAnswer.bytes(of: head, via: core.identity.via) else { return }
+    InterimAnswer.write(bytes, to: connection)
   }
 
   /// Writes the interim answers that came too early; must be called with the lock held, on the

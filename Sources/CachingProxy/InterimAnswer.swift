@@ -23,15 +23,11 @@ enum InterimAnswer {
     return bytes + Array("Via: \(via)\r\n\r\n".utf8)
   }
 
-  /// Writes an interim answer to a connection to which no other code writes now. Never waits: a
-  /// thread of the transport, on which all transfers depend, calls it.
+  /// Writes to a connection to which no other code writes now. Never waits: a thread of the transport,
+  /// on which all transfers depend, calls it.
   ///
-  /// It is left out if the socket has little room: a client that does not read has no use for hints.
-  static func write(_ head: HTTPResponseHead, to connection: ClientConnection, via: String) {
-    if let bytes = bytes(of: head, via: via) { write(bytes, to: connection) }
-  }
-
-  /// Writes to a client, or leaves the bytes out.
+  /// The bytes are left out if the socket has little room: a client that does not read has no use for
+  /// hints.
   static func write(_ bytes: [UInt8], to connection: ClientConnection) {
     write(bytes, to: connection.socket, connection.encryptedEnd())
   }
