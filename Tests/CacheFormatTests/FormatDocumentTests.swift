@@ -38,8 +38,10 @@ import Testing
   ])
   func `the worked example of a segment is made of the golden bytes`(bytes: [UInt8], offset: Int) {
     for start in stride(from: 0, to: bytes.count, by: 16) {
-      let row = bytes[start..<min(start + 16, bytes.count)]
-      let digits = row.map { Hexadecimal.string(UInt64($0), digits: 2) }.joined(separator: " ")
+      let groups = stride(from: start, to: min(start + 16, bytes.count), by: 4).map { group in
+        bytes[group..<group + 4].map { Hexadecimal.string(UInt64($0), digits: 2) }.joined()
+      }
+      let digits = groups.joined(separator: " ")
       let place = Hexadecimal.string(UInt64(offset + start), digits: 4)
       #expect(text.contains("    \(place)  \(digits)  "), "at byte \(offset + start)")
     }
