@@ -4,15 +4,19 @@ and nginx, asks them, and notes what is wrong.
 Everything listens on loopback at a port that was free, and ends with its `with`.
 """
 
+import argparse
 import os
 import re
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.error
 import urllib.request
+
+PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 failures = []
 
@@ -24,10 +28,34 @@ def check(is_right, what):
         failures.append(what)
 
 
+def parser(description):
+    """Returns a parser for the command line of a script, with the option --tool."""
+    found = argparse.ArgumentParser(
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    found.add_argument("--tool", help="the offlinecache to run; otherwise a release build is made")
+    return found
+
+
+def prepare(found, *packages):
+    """Reads the command line, installs packages that are missing, and builds the program unless it
+    is given; returns the options."""
+    options = found.parse_args()
+    if subprocess.run([f"{PACKAGE}/Tools/setup", *packages], check=False).returncode:
+        sys.exit(1)
+    # Debian installs nginx where only root has it in PATH.
+    os.environ["PATH"] += ":/usr/sbin"
+    options.tool = options.tool or build("offlinecache")
+    return options
+
+
+def folder(name):
+    """Makes a temporary folder, which is removed at the end of its `with`."""
+    return tempfile.TemporaryDirectory(prefix=f"offlinecache-{name}.", ignore_cleanup_errors=True)
+
+
 def build(product):
     """Builds a program for release; returns its path."""
-    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    command = ["swift", "build", "--package-path", package, "-c", "release"]
+    command = ["swift", "build", "--package-path", PACKAGE, "-c", "release"]
     subprocess.run(command + ["--product", product], check=True, stdout=sys.stderr)
     folder = subprocess.run(command + ["--show-bin-path"], check=True, capture_output=True)
     return os.path.join(folder.stdout.decode().strip(), product)

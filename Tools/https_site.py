@@ -1,7 +1,4 @@
-"""Makes what Tools/browse-https serves: a site of 100 pages, and repositories for apt, pip and git.
-
-usage: browse-https-site.py FOLDER
-"""
+"""Makes what Tools/browse-https serves: a site of 100 pages, and repositories for apt, pip and git."""
 
 import hashlib
 import json
@@ -10,7 +7,6 @@ import os
 import shutil
 import struct
 import subprocess
-import sys
 import zipfile
 import zlib
 
@@ -199,7 +195,3 @@ def make(folder):
     make_apt(www)
     make_pip(www)
     commit(www, 1)
-
-
-if __name__ == "__main__":
-    make(sys.argv[1])
