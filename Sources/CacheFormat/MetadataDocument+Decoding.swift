@@ -61,7 +61,6 @@ private struct Preamble {
   }
 }
 
-/// The members read so far, in any order.
 private struct Draft {
   private var key: ByteString?
   private var variant: UInt64?
@@ -119,7 +118,6 @@ private struct Draft {
     return Int(status)
   }
 
-  /// Returns the entry if all required members were read.
   func entry(at end: Int) throws(FormatError) -> StoredEntry {
     func required<Value>(_ value: Value?, _ name: String) throws(FormatError) -> Value {
       guard let value else { throw .missing(name, at: end) }

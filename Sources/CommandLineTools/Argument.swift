@@ -57,7 +57,6 @@ extension Argument {
     return value.bytes.isEmpty ? nil : value
   }
 
-  /// Copies a zero-terminated C string.
   private init(copying pointer: UnsafePointer<CChar>) {
     // Safety: the caller passes a zero-terminated string, and strlen bounds the copy.
     let raw = unsafe UnsafeRawBufferPointer(start: pointer, count: strlen(pointer))

@@ -58,6 +58,5 @@ package struct FailureStatuses: Sendable, Hashable {
     self.interrupted = interrupted
   }
 
-  /// Returns the status of a tool that a signal ended.
   func signal(_ number: Int32) -> ExitStatus { interrupted ?? .signal(number) }
 }

@@ -1,4 +1,3 @@
-/// The help of a command, made from its declaration.
 struct HelpPage {
   /// The command and those above it, the tool first.
   let path: [Command]

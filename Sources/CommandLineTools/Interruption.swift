@@ -95,7 +95,6 @@ package enum Interruption {
     _ = signal(SIGHUP, noteSignal)
   }
 
-  /// Stores the request and calls the handlers.
   private static func request(_ number: Int32) {
     let handlers = state.withLock { state in
       state.signal = number

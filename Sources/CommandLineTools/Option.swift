@@ -1,6 +1,5 @@
 /// The declaration of one option, whatever the type of its value.
 package protocol OptionDeclaration: Sendable {
-  /// The parts that parsing and help need.
   var specification: OptionSpecification { get }
 }
 
@@ -8,11 +7,8 @@ package protocol OptionDeclaration: Sendable {
 package struct OptionSpecification: Sendable {
   /// The long name, without the dashes. It identifies the option.
   let long: String
-  /// The one-letter name, if there is one.
   let short: Character?
-  /// What the option does, as one sentence.
   let help: String
-  /// The heading in the help.
   let group: String
   /// The word for the value in the help, or `nil` for a flag.
   let placeholder: String?
@@ -83,7 +79,6 @@ package enum Arity: Sendable, Hashable {
 
 /// The declaration of one positional parameter, whatever its type.
 package protocol ParameterDeclaration: Sendable {
-  /// The parts that parsing and help need.
   var specification: ParameterSpecification { get }
 }
 
@@ -92,7 +87,6 @@ package struct ParameterSpecification: Sendable {
   /// The name in the help. It identifies the parameter within its command.
   let name: String
   let arity: Arity
-  /// The meaning, as one sentence.
   let help: String
   let read: @Sendable (Argument) throws(InvalidValue) -> any Sendable
 

@@ -47,7 +47,6 @@ struct Parser {
 
   // MARK: Commands
 
-  /// Selects a subcommand; returns true if it was `help`.
   private mutating func descend(
     _ argument: Argument, _ rest: inout ArraySlice<Argument>
   ) throws(UsageError) -> Bool {
@@ -124,7 +123,6 @@ struct Parser {
     return nil
   }
 
-  /// Stores a flag. Help and version end the parsing.
   private mutating func takeFlag(_ option: OptionSpecification) -> Request? {
     switch option.long {
     case "help": return .help

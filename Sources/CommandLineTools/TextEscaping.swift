@@ -54,5 +54,4 @@ private func appendSafely(_ scalar: Unicode.Scalar, to result: inout String) {
   }
 }
 
-/// Returns `\x` and two hex digits.
 private func byteEscape(_ byte: UInt8) -> String { "\\x" + [byte].hexadecimal }

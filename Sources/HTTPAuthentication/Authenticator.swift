@@ -214,7 +214,6 @@ extension Authenticator {
     }
   }
 
-  /// Removes a credential that a server has refused.
   private func removeFromVault(
     _ credential: Credential, _ head: HTTPResponseHead, at url: NormalizedURL
   ) async {

@@ -10,7 +10,6 @@ struct CredentialFile: Sendable {
 
   private struct Names {
     let file: PathName
-    /// The next file, before it gets the name.
     let next: PathName
     /// A damaged file that was set aside.
     let damaged: PathName
@@ -29,7 +28,6 @@ struct CredentialFile: Sendable {
     }
   }
 
-  /// Removes the file and all that belongs to it.
   func remove() throws(CredentialVaultError) {
     try inFolder { (folder, names) throws(CredentialVaultError) in
       try system { () throws(SystemError) in

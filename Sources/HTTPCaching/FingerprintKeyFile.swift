@@ -51,9 +51,7 @@ public struct FingerprintKeyError: Error, Sendable, Hashable, CustomStringConver
   }
 }
 
-/// Reads and creates the file of a ``FingerprintKey``.
 struct FingerprintKeyFile: Sendable {
-  /// The path of the file; `nil` if no folder is known.
   private let path: String?
   private let files: RealFileSystem
 
@@ -62,7 +60,6 @@ struct FingerprintKeyFile: Sendable {
     files = RealFileSystem()
   }
 
-  /// Reads the key; creates it if there is none.
   func key() throws(FingerprintKeyError) -> [UInt8] {
     guard let path else { throw FingerprintKeyError(path: "", cause: .noFolder) }
     let (folder, last) = UserPath.split(path)

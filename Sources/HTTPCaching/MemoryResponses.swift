@@ -10,7 +10,6 @@ import Synchronization
 package final class MemoryResponses: Sendable {
   private struct State {
     var variants: [ByteString: [StoredVariant]] = [:]
-    /// All responses, the oldest first.
     var order: [StoredVariant] = []
     var bytes = 0
   }

@@ -6,7 +6,6 @@ import Synchronization
 final class RecentKeys: Sendable {
   private struct State {
     var times: [ByteString: Timestamp] = [:]
-    /// The keys, the oldest first.
     var order: [ByteString] = []
   }
 

@@ -8,7 +8,6 @@ struct Representation {
   var base: StoredVariant
   /// The parts, including the base; empty if the base is whole.
   var parts: [StoredVariant] = []
-  /// The bytes that answer the request.
   let answer: RangeAnswer
 
   /// Finds the newest representation that can answer a request; `nil` if there is none.

@@ -9,7 +9,6 @@ struct FoundVariants {
   var others: [StoredVariant] = []
   /// The responses of the history that the request selects, the newest first.
   var history: [StoredVariant] = []
-  /// The reason why there are none.
   var reason = ForwardReason.absent
 }
 

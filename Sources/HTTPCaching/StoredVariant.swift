@@ -46,12 +46,10 @@ package final class StoredVariant: Sendable {
     self.isHistory = isHistory
   }
 
-  /// Returns the same entry with another body, or none.
   func with(_ body: StoredBody?) -> StoredVariant {
     StoredVariant(info, response, times, body, isHistory: isHistory)
   }
 
-  /// Returns the same entry with freshened fields.
   func with(_ response: StoredResponse) -> StoredVariant {
     StoredVariant(info, response, times, body, isHistory: isHistory)
   }

@@ -7,14 +7,12 @@ protocol ByteReading {
 extension ByteReading {
   var peek: UInt8? { position < bytes.count ? bytes[position] : nil }
 
-  /// Consumes the next byte; `nil` at the end.
   mutating func next() -> UInt8? {
     guard let byte = peek else { return nil }
     position += 1
     return byte
   }
 
-  /// Consumes the next byte if it is this character.
   mutating func take(_ character: Unicode.Scalar) -> Bool {
     guard peek == UInt8(ascii: character) else { return false }
     position += 1
@@ -25,7 +23,6 @@ extension ByteReading {
     while let byte = peek, isSkipped(byte) { position += 1 }
   }
 
-  /// Consumes bytes, and returns them as text.
   mutating func text(while isTaken: (UInt8) -> Bool) -> String {
     let start = position
     skip(while: isTaken)

@@ -7,7 +7,6 @@ enum CacheDirective {
   case noCache, noStore, onlyIfCached, proxyRevalidate, sMaxAge, staleIfError
   case staleWhileRevalidate
 
-  /// Finds a directive by its name, in any case.
   init?(_ name: PackedName) {
     guard let found = Self.byLength[name.count].first(where: { $0.name == name }) else {
       return nil

@@ -49,7 +49,6 @@ public struct EntityTag: Sendable, Hashable {
     matchesWeakly(other.bytes[...])
   }
 
-  /// Compares weakly with the bytes of a tag.
   func matchesWeakly(_ other: ArraySlice<UInt8>) -> Bool {
     guard isWellFormed else { return bytes[...] == other }
     let opaque = isWeak ? bytes.dropFirst(2) : bytes[...]

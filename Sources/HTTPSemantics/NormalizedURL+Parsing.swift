@@ -17,7 +17,6 @@ extension NormalizedURL {
     return (scheme, host, port, target(rest[authorityEnd...]))
   }
 
-  /// Returns the scheme and the index after its colon.
   private static func scheme(
     of bytes: [UInt8], in text: String
   ) throws(InvalidURL) -> (Scheme, Int) {

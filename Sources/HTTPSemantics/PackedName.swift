@@ -8,7 +8,6 @@ struct PackedName: Equatable {
 
   private var words: (UInt64, UInt64, UInt64) = (0, 0, 0)
 
-  /// The number of bytes.
   let count: Int
 
   /// Packs a part of a line; `nil` if it is longer than ``maximumLength``.

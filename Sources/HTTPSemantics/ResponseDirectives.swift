@@ -47,7 +47,6 @@ public struct ResponseDirectives: Sendable, Hashable {
     }
   }
 
-  /// Adds one line of `Cache-Control`.
   mutating func add(_ line: Span<UInt8>) {
     var cursor = ListSyntax.Cursor()
     while let member = cursor.next(in: line) {

@@ -83,12 +83,10 @@ package struct Crawler: Sendable {
   }
 }
 
-/// What changes while a crawl runs; one task has it.
 private struct CrawlState {
   let options: CrawlOptions
   var frontier: Frontier
   var summary = CrawlSummary()
-  /// The hosts whose links are followed.
   private var hosts: Set<String> = []
 
   init(_ options: CrawlOptions) {
@@ -150,7 +148,6 @@ private struct CrawlState {
     }
   }
 
-  /// Returns the final numbers.
   mutating func end(reachedLimit: Bool, bytes: UInt64) -> CrawlSummary {
     summary.leftOut += frontier.waitingCount
     summary.reachedLimit = reachedLimit && summary.leftOut > 0

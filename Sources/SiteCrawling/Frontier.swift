@@ -5,7 +5,6 @@ import SiteParsing
 ///
 /// The items of one level (all pages of one depth, and their parts) come before those of the next.
 struct Frontier {
-  /// What a caller does next.
   enum Step {
     /// Fetch the robots.txt of a host, then call ``setRules(_:of:)``.
     case readRules(NormalizedURL)

@@ -8,7 +8,6 @@ import HTTPTransports
 import SiteParsing
 import Synchronization
 
-/// What the fetch of one URL gave.
 struct FetchedPage: Sendable {
   var item: CrawlItem
   var outcome: CrawlOutcome
@@ -17,7 +16,6 @@ struct FetchedPage: Sendable {
   /// What the document links to, each URL once.
   var links: [NormalizedURL] = []
   var redirect: NormalizedURL?
-  /// Whether the host has answered.
   var isReachable = true
   /// The error of the store if it would have to evict pages of this crawl.
   var fullStore: StoreError?
@@ -53,7 +51,6 @@ struct PageFetcher: Sendable {
   let options: CrawlOptions
   let budget: ByteBudget
 
-  /// Fetches one URL. A redirect is not followed.
   func fetch(_ item: CrawlItem) async -> FetchedPage {
     do {
       return try await receive(item, .protocolRules)
@@ -212,7 +209,6 @@ struct PageFetcher: Sendable {
     return "the server is busy, it answered \(status)\(wait); run the crawl again later"
   }
 
-  /// Takes the references or the redirect out of an answer.
   private func read(
     _ head: HTTPResponseHead, _ bytes: [UInt8], _ type: MediaType, into page: inout FetchedPage
   ) throws(ClientError) {
@@ -246,7 +242,6 @@ struct PageFetcher: Sendable {
   /// The most bytes of all URLs of a document. Further ones are left out.
   private static let maximumURLBytes = 16 << 20
 
-  /// Adds the references of a document, resolved.
   private static func addReferences(
     in bytes: [UInt8], _ type: MediaType, to page: inout FetchedPage
   ) {

@@ -78,7 +78,6 @@ package enum LinkExtractor {
     return isUTF8 ? "UTF-8" : nil
   }
 
-  /// The functions that libxml2 calls.
   private static var handlers: xmlSAXHandler {
     var handlers = unsafe xmlSAXHandler()
     unsafe handlers.startElement = { run, name, attributes in
@@ -116,7 +115,6 @@ private func text(_ start: UnsafePointer<xmlChar>?) -> String? {
   unsafe start.map { unsafe String(cString: $0) }
 }
 
-/// What one run of the parser has found.
 @safe
 private final class ParserRun {
   private let context: htmlParserCtxtPtr
@@ -135,7 +133,6 @@ private final class ParserRun {
     self.mustEnd = mustEnd
   }
 
-  /// Returns the object that was given to libxml2.
   static func from(_ pointer: UnsafeMutableRawPointer?) -> ParserRun? {
     unsafe pointer.map { unsafe Unmanaged<ParserRun>.fromOpaque($0).takeUnretainedValue() }
   }

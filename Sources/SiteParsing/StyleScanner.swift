@@ -51,7 +51,6 @@ package struct StyleScanner {
     }
   }
 
-  /// Reads a word, which may be the name of a function.
   private mutating func readWord() {
     let word = name()
     guard index < bytes.count, bytes[index] == UInt8(ascii: "(") else { return }
@@ -64,7 +63,6 @@ package struct StyleScanner {
     }
   }
 
-  /// Reads what is between the parentheses of `url()`.
   private mutating func readURL() {
     while index < bytes.count, isSpace(bytes[index]) { index += 1 }
     guard index < bytes.count else { return }

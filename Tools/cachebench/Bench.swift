@@ -10,7 +10,6 @@ final class Bench {
     report = Report(isJSON: configuration.isJSON)
   }
 
-  /// Returns the keys and bodies of most workloads.
   var corpus: Corpus {
     Corpus(seed: configuration.seed, bodyBytes: configuration.bodyBytes)
   }
@@ -37,7 +36,6 @@ final class Bench {
     for lane in lanes { lane.system.close() }
   }
 
-  /// Makes a row for every lane that measured anything.
   func rows(_ work: String, _ lanes: [Lane], entries: Int, body: Int) -> [Row] {
     lanes.compactMap { lane in
       lane.series.summary().map { summary in

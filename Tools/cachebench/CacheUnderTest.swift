@@ -58,9 +58,7 @@ protocol CacheUnderTest: AnyObject {
 
   var name: SystemName { get }
 
-  /// Makes a response ready to be stored.
   func makeValue(_ entry: EntryID) throws -> Value
-  /// Makes a key ready to be looked up.
   func makeKey(_ entry: EntryID) -> Key
 
   /// Stores a response under a key that is new.
@@ -76,7 +74,6 @@ protocol CacheUnderTest: AnyObject {
 
   /// Prepares for storing many entries that are not measured.
   func beginBulk() throws
-  /// Ends what `beginBulk` began.
   func endBulk() throws
   /// Waits for work that the operations left to the background; it counts as theirs.
   func settle() throws

@@ -1,6 +1,5 @@
 import CommandLineTools
 
-/// The benchmark: parses the command line, runs the workloads, removes its folder.
 @main
 enum Cachebench {
   static func main() async throws {

@@ -9,7 +9,6 @@ enum Workload: String, CaseIterable, Sendable {
   case miss, concurrent, replace, burst, hammer, evict, duplicate, durable, open, large
   case decision, migrate
 
-  /// What it does, for the help.
   var summary: String {
     switch self {
     case .fill: "store every entry once"
@@ -48,7 +47,6 @@ struct Configuration: Sendable {
 
   /// The number of entries for workloads that take one number.
   var entryCount: Int { entries?.first ?? 100_000 }
-  /// The length of a body for most workloads.
   var bodyBytes: Int { body ?? 4096 }
 }
 
@@ -107,7 +105,6 @@ extension Configuration {
     ],
     version: "1")
 
-  /// Takes the values out of a parsed command line.
   init(_ invocation: Invocation) {
     let names = invocation[Self.workParameter]
     workloads = Workload.allCases.filter { names.contains($0.rawValue) || names.contains("all") }
@@ -125,7 +122,6 @@ extension Configuration {
 
   private static let systemNames = SystemName.allCases.map(\.rawValue).joined(separator: ",")
 
-  /// Reads `store,floor`.
   private static let systemList = ValueKind<[SystemName]>(
     "LIST", describe: { $0.map(\.rawValue).joined(separator: ",") }
   ) { argument throws(InvalidValue) in
@@ -137,7 +133,6 @@ extension Configuration {
     return SystemName.allCases.filter { systems.contains($0) }
   }
 
-  /// Reads `10000,100000`.
   private static func integers(upTo limit: Int) -> ValueKind<[Int]> {
     ValueKind("N,…", describe: { $0.map { String($0) }.joined(separator: ",") }) {
       argument throws(InvalidValue) in

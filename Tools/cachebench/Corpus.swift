@@ -3,7 +3,6 @@ import TestSupport
 
 /// Names one stored response: the how-manieth entry, and which of its successive contents.
 struct EntryID: Sendable, Hashable {
-  /// Counts entries from 0.
   var index: Int
   /// Counts replacements of the same key from 0.
   var generation: Int = 0
@@ -11,7 +10,6 @@ struct EntryID: Sendable, Hashable {
 
 /// Computes the same keys, bodies and metadata for every system from one seed.
 struct Corpus: Sendable {
-  /// Decides every byte.
   let seed: UInt64
   let bodyBytes: Int
   /// How many different bodies there are; nil when no two are equal.
@@ -98,5 +96,4 @@ struct Corpus: Sendable {
   }
 }
 
-/// Returns 16 hexadecimal digits.
 private func hex(_ number: UInt64) -> String { Hexadecimal.string(number) }

@@ -2,7 +2,6 @@ import CLibrary
 import CommandLineTools
 import Foundation
 
-/// Folders, and the file system that they are on.
 enum FileTree {
   /// Warns when files are being made much more slowly than they can be.
   ///
@@ -30,7 +29,6 @@ enum FileTree {
     sync()
   }
 
-  /// Returns the text of a file below /proc, or nothing.
   static func text(of path: String) -> String {
     (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
   }

@@ -24,7 +24,6 @@ final class FilledCaches {
     try fill()
   }
 
-  /// Hands out entries that were never stored.
   func takeFresh(_ number: Int) -> [EntryID] {
     defer { nextFresh += number }
     return (nextFresh..<(nextFresh + number)).map { EntryID(index: $0) }

@@ -9,7 +9,6 @@ import CommandLineTools
 /// 500 bytes of metadata) and a rename. Names have the shape of the real ones:
 /// `3f/a07c<26 more>/<32>.body`.
 final class FloorSystem: CacheUnderTest {
-  /// The names and bytes of one entry.
   struct Value {
     var staged: [CChar]
     var stagedBody: [CChar]

@@ -11,14 +11,12 @@ final class Lane {
   /// The time that this took, in nanoseconds.
   private(set) var filesTime: UInt64 = 0
 
-  /// Puts a system into a comparison.
   init(_ system: any CacheUnderTest, directory: String) {
     self.system = system
     self.directory = directory
   }
 
   var name: SystemName { system.name }
-  /// How many of the entries it was given it has worked through.
   var progress: Int { position }
 
   /// Starts a workload: forgets what was measured, and takes the entries it can bear.
@@ -33,7 +31,6 @@ final class Lane {
   /// Tells whether there is nothing left to do, or no time to do it.
   var isDone: Bool { position >= entries.count || series.isExhausted }
 
-  /// Runs the next slice.
   func advance(_ operation: Operation, of corpus: Corpus) throws {
     let end = min(entries.count, position + name.sliceLength)
     if name.waitsForDisk {
@@ -49,10 +46,8 @@ final class Lane {
     }
   }
 
-  /// Adds the time for writing files to all slices alike.
   func addFilesTime() { series.addToSlices(filesTime) }
 
-  /// Runs what is left without measuring it.
   func finishUnmeasured() throws {
     guard position < entries.count else { return }
     try system.storeUnmeasured(entries[position...])

@@ -1,7 +1,6 @@
 import CacheFormat
 import CacheStore
 
-/// How much is written or read in one call.
 private let pieceBytes = 1 << 20
 
 extension Bench {

@@ -1,7 +1,6 @@
 import CLibrary
 
 enum Memory {
-  /// Returns the resident bytes of this process now.
   static func residentBytes() -> Int {
     #if canImport(Darwin)
       return peakResidentBytes()
@@ -13,7 +12,6 @@ enum Memory {
     #endif
   }
 
-  /// Returns the most resident bytes this process ever had.
   static func peakResidentBytes() -> Int {
     #if canImport(Darwin)
       var usage = rusage()

@@ -61,7 +61,6 @@ extension Bench {
     series.add(slice: times, wall: times.reduce(0, +))
   }
 
-  /// Makes a database as YYCache does.
   private func makeSource(
     _ path: String, _ count: Int, _ corpus: Corpus
   ) throws {

@@ -9,13 +9,10 @@ struct Row: Sendable {
   var body: Int
   var threads = 1
   var summary: Summary
-  /// Bytes of memory for each entry, where that was measured.
   var bytesPerEntry: Double?
-  /// Seconds of the whole, where that was measured.
   var seconds: Double?
 }
 
-/// Prints results: tables for people, one object a line for programs.
 final class Report {
   private let isJSON: Bool
 
@@ -86,7 +83,6 @@ func fixed(_ value: Double, _ decimals: Int) -> String {
   String(format: "%.\(decimals)f", value)
 }
 
-/// Returns a number with its thousands set apart.
 func grouped(_ number: Int) -> String {
   number.formatted(.number.locale(Locale(identifier: "en_US")))
 }

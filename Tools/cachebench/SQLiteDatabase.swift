@@ -16,7 +16,6 @@ final class SQLiteDatabase {
     unsafe sqlite3_busy_timeout(handle, 120_000)
   }
 
-  /// Runs statements that return nothing.
   func execute(_ sql: String) throws {
     // Safety: the text lives for the call; no callback, no error buffer.
     guard unsafe sqlite3_exec(handle, sql, nil, nil, nil) == SQLITE_OK else { throw failure(sql) }
@@ -71,7 +70,6 @@ final class SQLiteStatement {
     unsafe sqlite3_bind_int64(handle, position, number)
   }
 
-  /// Moves to the next row; returns false at the end.
   func step() throws -> Bool {
     // Safety: the handle is valid until finalize.
     switch unsafe sqlite3_step(handle) {

@@ -84,7 +84,6 @@ final class SQLiteSystem: CacheUnderTest {
     CREATE INDEX IF NOT EXISTS cache_entry_search_key_idx ON cache_entry(search_key);
     """
 
-  /// Opens or creates `cache.db` in a folder.
   init(path: String, isTuned: Bool, corpus: Corpus) throws {
     name = isTuned ? .sqliteTuned : .sqlite
     self.path = path

@@ -45,7 +45,6 @@ extension Bench {
     }
   }
 
-  /// Prints what both sets of caches measured, workload by workload.
   private func report(_ first: FilledCaches?, _ second: FilledCaches?) {
     let rows = (first?.rows ?? []) + (second?.rows ?? [])
     let notes = (first?.notes ?? []) + (second?.notes ?? [])

@@ -4,14 +4,12 @@ struct Series: Sendable {
   private(set) var operations: [UInt64] = []
   /// Mean nanoseconds per operation of every slice, work it left to the background included.
   private(set) var sliceMeans: [Double] = []
-  /// Nanoseconds measured so far.
   private(set) var total: UInt64 = 0
   /// Nanoseconds that may be spent; what comes after is not run, and the output shows it.
   var budget: UInt64 = .max
 
   var isExhausted: Bool { total >= budget }
 
-  /// Adds nanoseconds that belong to all slices alike.
   mutating func addToSlices(_ nanoseconds: UInt64) {
     total &+= nanoseconds
     let share = Double(nanoseconds) / Double(max(1, operations.count))
@@ -47,18 +45,13 @@ struct Summary: Sendable {
   var operations: Int
   /// The median over slices of the mean per operation: the figure that ratios are made of.
   var sliceMean: Double
-  /// The median of single operations.
   var median: Double
-  /// What 99 of 100 single operations stay below.
   var p99: Double
-  /// What 999 of 1,000 single operations stay below.
   var p999: Double
 
-  /// Operations a second, from the median over slices.
   var operationsPerSecond: Double { sliceMean > 0 ? 1e9 / sliceMean : 0 }
 }
 
-/// Returns the middle value, or 0 of nothing.
 func median(_ values: [Double]) -> Double {
   guard !values.isEmpty else { return 0 }
   let sorted = values.sorted()

@@ -1,9 +1,7 @@
 import CommandLineTools
 
-/// What is done to a cache, over and over.
 enum Operation: Sendable {
   case store, replace, hit, miss
-  /// A hit that the memory tier answers.
   case memoryHit
 }
 

@@ -2,7 +2,6 @@ import CacheFormat
 import CacheStore
 
 struct StoreSettings: Sendable {
-  /// The size of the memory tier; 0 for none.
   var memoryBytes = 0
   /// Whether a store must survive a power cut.
   var isDurable = false
@@ -13,9 +12,7 @@ struct StoreSettings: Sendable {
   var lag = Duration.zero
 }
 
-/// The engine of this package.
 final class StoreSystem: CacheUnderTest {
-  /// A response, ready to be handed over.
   struct Value {
     var key: ByteString
     var metadata: EntryMetadata
@@ -32,7 +29,6 @@ final class StoreSystem: CacheUnderTest {
   /// Whether closing this handle closes the store; the handles of other threads share it.
   private let ownsStore: Bool
 
-  /// Opens or creates a store in a folder.
   convenience init(
     path: String, corpus: Corpus, settings: StoreSettings = StoreSettings()
   ) throws {

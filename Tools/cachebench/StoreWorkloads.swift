@@ -48,7 +48,6 @@ extension Bench {
       notes: notes(lanes, asked: count))
   }
 
-  /// Stores bodies of which only 16 differ.
   func duplicate() throws {
     let count = configuration.entryCount
     var corpus = self.corpus

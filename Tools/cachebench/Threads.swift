@@ -2,13 +2,11 @@ import CLibrary
 import CacheSystem
 import Synchronization
 
-/// What one slice on several threads took.
 struct SharedSlice: Sendable {
   /// Nanoseconds of every operation of every thread.
   var operations: [UInt64] = []
   var start = UInt64.max
   var end: UInt64 = 0
-  /// What went wrong, if anything.
   var error: (any Error)?
 
   /// Nanoseconds from the first start to the last end.
@@ -36,7 +34,6 @@ func runSideBySide(
   return result
 }
 
-/// Gathers what the threads of a slice measured.
 private final class SliceCollector: Sendable {
   private let arrived = Atomic<Int>(0)
   private let expected: Int

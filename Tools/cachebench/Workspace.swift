@@ -7,7 +7,6 @@ final class Workspace {
   let path: String
   private var count = 0
 
-  /// Makes a new folder below `base`, or below /var/tmp.
   init(base: String?) throws {
     let parent = base ?? "/var/tmp"
     var template = Array("\(parent)/cachebench-XXXXXX".utf8CString)
@@ -20,7 +19,6 @@ final class Workspace {
     path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }
 
-  /// Makes a new folder for one system.
   func makeDirectory(_ label: String) throws -> String {
     count += 1
     let directory = "\(path)/\(count)-\(label)"

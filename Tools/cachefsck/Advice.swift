@@ -1,7 +1,6 @@
 import CommandLineTools
 import StoreChecking
 
-/// The advice at the end of a report: what to do next.
 struct Advice {
   let lines: [String]
 

@@ -1,6 +1,5 @@
 import CommandLineTools
 
-/// The command `cachefsck`: checks and repairs stores.
 @main
 enum CachefsckTool {
   static func main() async {

@@ -1,12 +1,10 @@
 import CommandLineTools
 import StoreChecking
 
-/// The options of a command line, the same for all stores.
 struct CheckRequest: Sendable {
   var depth: CheckDepth
   /// The level of the repair, or `nil` for none; see `isDryRun`.
   var repair: RepairLevel?
-  /// Whether the tool only reports what would be repaired.
   var isDryRun: Bool
   var jobs: Int
   var isJSON: Bool

@@ -3,16 +3,13 @@ import StoreChecking
 
 /// The exit statuses of a check, as those of fsck(8).
 extension ExitStatus {
-  /// Problems were found, and all were repaired.
   static let repaired = ExitStatus(rawValue: 1)
-  /// Some problems are left.
   static let left = ExitStatus(rawValue: 4)
 
   init(_ tally: Tally) {
     self = tally.found == 0 ? .success : tally.left == 0 ? .repaired : .left
   }
 
-  /// Returns the combination of two statuses.
   static func | (a: ExitStatus, b: ExitStatus) -> ExitStatus {
     ExitStatus(rawValue: a.rawValue | b.rawValue)
   }

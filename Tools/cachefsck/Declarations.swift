@@ -2,7 +2,6 @@ import CLibrary
 import CommandLineTools
 import StoreChecking
 
-/// The options and help texts of `cachefsck`.
 enum Declarations {
   static let paths = Parameter("path", .path, .oneOrMore, help: "The folder of a store")
   static let repair = Option(

@@ -8,7 +8,6 @@ struct JSONReport: Sendable {
   let argument: Argument
   let request: CheckRequest
 
-  /// Prints a finding at once.
   func write(_ finding: Finding) throws(OutputError) {
     let facts = finding.kind.facts
     var members: [(String, JSONText)] = [("type", "finding")]

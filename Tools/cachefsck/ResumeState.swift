@@ -17,11 +17,9 @@ struct ResumeState: Sendable, Hashable {
   /// The findings that a check of the remaining shards does not find again.
   var tally: Tally
 
-  /// The limit on the size of the file, in bytes.
   static let maximumBytes = 16 << 10
   private static let title = "cachefsck state 2"
 
-  /// The bytes of the file.
   var encoded: [UInt8] {
     var lines = [
       "store \(storeID)", "depth \(depth.rawValue)", "saved \(saved)",

@@ -6,7 +6,6 @@ import StoreChecking
 struct TextReport {
   let verdict: Verdict
   let hasTitle: Bool
-  /// The longest key that is shown, in bytes.
   private static let keyBytes = 120
 
   /// Prints the whole report. Prints nothing if the store could not be checked at all.
@@ -15,7 +14,6 @@ struct TextReport {
     try Output.printLines(lines)
   }
 
-  /// The lines of the report, without line feeds.
   var lines: [String] {
     var sections: [[String]] = kinds.map(group)
     if hasTitle { sections.insert(["== \(verdict.argument)"], at: 0) }
@@ -79,7 +77,6 @@ struct TextReport {
     return line
   }
 
-  /// The result and the sizes.
   private var summary: [String] {
     var lines = ["\(verdict.argument): \(outcome) (\(kindOfCheck))"]
     if let earlier = verdict.earlier {

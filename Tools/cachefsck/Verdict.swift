@@ -10,7 +10,6 @@ struct Verdict {
   var error: CheckError?
   /// The findings of this run and of the earlier runs of a resumed check.
   private(set) var tally: Tally = [:]
-  /// The first findings of each kind.
   private(set) var shown: [FindingKind: [Finding]] = [:]
   /// The findings of this run whose bodies a safe repair would restore; counted only in its dry run.
   private(set) var restorable: [FindingKind: Int] = [:]
@@ -26,7 +25,6 @@ struct Verdict {
     progress = watcher.progress
   }
 
-  /// Whether the check was cancelled rather than failed.
   var isCancelled: Bool { error?.code == .cancelled }
 
   var status: ExitStatus {

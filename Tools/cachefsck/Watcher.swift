@@ -109,11 +109,8 @@ final class Watcher: CheckObserver {
   var tally: Tally { state.withLock { $0.tally } }
   /// The first findings of each kind; none with JSON.
   var shown: [FindingKind: [Finding]] { state.withLock { $0.shown } }
-  /// The findings whose bodies a safe repair would restore.
   var restorable: [FindingKind: Int] { state.withLock { $0.restorable } }
   var progress: CheckProgress? { state.withLock { $0.progress } }
-  /// The reason why the state could not be saved.
   var stateProblem: StateFile.Problem? { state.withLock { $0.stateProblem } }
-  /// The reason why a finding could not be printed.
   var outputError: OutputError? { state.withLock { $0.outputError } }
 }

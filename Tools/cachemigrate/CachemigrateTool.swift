@@ -1,6 +1,5 @@
 import CommandLineTools
 
-/// The command `cachemigrate`: moves the caches of other libraries into a store.
 @main
 enum CachemigrateTool {
   static func main() async {

@@ -7,7 +7,6 @@ enum FormatChoice: String, CaseIterable, Sendable {
   var format: SourceFormat? { SourceFormat(rawValue: rawValue) }
 }
 
-/// The options and help texts of `cachemigrate`.
 enum Declarations {
   static let source = Parameter(
     "source", .path, help: "The database of a cache, or the folder with it")

@@ -2,7 +2,6 @@ import CacheStore
 import CommandLineTools
 import StoreMigration
 
-/// One migration: from a request to the printed summary and the exit status.
 struct MigrationRun {
   private let request: MigrationRequest
 
@@ -23,7 +22,6 @@ struct MigrationRun {
     }
   }
 
-  /// The error that keeps a migration from beginning.
   private struct UnopenedError: Error {
     let cause: any Error
   }

@@ -3,7 +3,6 @@ import CacheStore
 import CommandLineTools
 import StoreMigration
 
-/// The result of a migration, or of its plan.
 struct MigrationSummary {
   let request: MigrationRequest
   /// The source, or `nil` if the migration did not begin.
@@ -112,7 +111,6 @@ struct MigrationSummary {
       : "Found with the same Authorization alone; see --ignore-authorization."
   }
 
-  /// The lines that show whether there is room.
   private var space: [String] {
     var lines = ["at most \(ByteCount(counts.neededBytes)) are needed on disk"]
     if let freeBytes {

@@ -10,14 +10,11 @@ struct ResumeState: Sendable, Hashable {
   var row: Int64
   var counts: MigrationCounts
   var reportLength: Int64
-  /// The rows that the report has.
   var reportedRows: Int
 
-  /// The limit on the size of the file, in bytes.
   static let maximumBytes = 16 << 10
   private static let title = "cachemigrate state 4"
 
-  /// The bytes of the file.
   var encoded: [UInt8] {
     var lines = [
       "subject \(subject)", "row \(row)", "report \(reportLength) \(reportedRows)",

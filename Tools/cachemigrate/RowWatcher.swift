@@ -13,9 +13,7 @@ final class RowWatcher {
   private var rows = 0
   private var lastSaved = ContinuousClock.now
   private(set) var row: Int64?
-  /// The reason why the report could not be written.
   private(set) var outputError: OutputError?
-  /// The reason why the state could not be saved.
   private(set) var stateProblem: StateFile.Problem?
 
   /// The state is saved after this many rows, or after a second.

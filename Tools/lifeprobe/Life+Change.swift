@@ -18,7 +18,6 @@ extension Life {
     var kept: (name: ByteString, entry: Expected)?
   }
 
-  /// Carries out a change, and lets the oracle do the same.
   func change(_ step: Step) {
     let plan = plan(step)
     do throws(StoreError) {
@@ -124,7 +123,6 @@ extension Life {
     }
   }
 
-  /// Repeats a change of the store in the oracle.
   private func apply(_ plan: Plan) {
     evictionCount += keep(plan, in: &oracle)
     let old = oracle.entries[plan.key]

@@ -136,7 +136,6 @@ extension Life {
     return 0
   }
 
-  /// Requests a page without a network.
   func browseOffline() {
     let key = anyKey()
     let (page, seen) = (oracle.entries[key], oracle.entries[history(of: key)])

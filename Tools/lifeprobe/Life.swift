@@ -5,7 +5,6 @@ import SimulatedFiles
 import StoreChecking
 import TestSupport
 
-/// A store in use for a long time, step by step.
 final class Life {
   struct Program {
     var process: SimulatedProcess
@@ -20,7 +19,6 @@ final class Life {
   var oracle: Oracle
   var random: SplitMix64
   var programs: [Program] = []
-  /// The program that takes the steps.
   var active = 0
   var findings: [String] = []
   var bodies = BodyPool()
@@ -70,7 +68,6 @@ final class Life {
     say("seed \(seed), step \(stepCount), \(use.name): \(text)", to: .error)
   }
 
-  /// Takes a number of steps, and checks everything at the end.
   func run(steps: Int) {
     for number in 1...steps where findings.count < Self.maximumFindings {
       stepCount = number
@@ -136,7 +133,6 @@ final class Life {
     settle()
   }
 
-  /// Carries out a call that has to succeed.
   func attempt(_ what: String, _ body: () throws(StoreError) -> some Any) {
     do throws(StoreError) { _ = try body() } catch { complain("\(what) fails: \(error)") }
   }
@@ -268,7 +264,6 @@ final class Life {
     return Int64(bytes) - Int64(counted)
   }
 
-  /// Checks the files beside the entries.
   private func checkPlace() {
     // The files of an entry that was replaced may wait in staging until the new one has files.
     for program in programs {
@@ -318,7 +313,6 @@ private struct FindingPrinter: CheckObserver {
   func progressed(_ progress: CheckProgress) {}
 }
 
-/// The bytes of bodies, made once.
 struct BodyPool {
   private var made: [BodySeed: [UInt8]] = [:]
 

@@ -4,7 +4,6 @@ import Synchronization
 /// A clock that goes on a little each time it is asked, and otherwise as the life says.
 final class LifeClock: WallClock {
   private static let start: Int64 = 1_700_000_000_000_000_000
-  /// The year 2200.
   private static let end: Int64 = 7_258_118_400_000_000_000
   private let time = Atomic<Int64>(start)
 

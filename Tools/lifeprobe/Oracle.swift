@@ -1,7 +1,6 @@
 import CacheFormat
 import CacheStore
 
-/// What an entry should be.
 struct Expected: Hashable {
   var body: BodySeed
   var metadata: EntryMetadata
@@ -137,7 +136,6 @@ struct Oracle {
     while isOverLimit, let victim = oldest(butNot: nil) { entries[victim] = nil }
   }
 
-  /// Evicts until so many bytes are held.
   mutating func trim(to bytes: UInt64) {
     while used(isHeld: true) > bytes, let victim = oldest(butNot: nil) { entries[victim] = nil }
   }

@@ -2,7 +2,6 @@ import Foundation
 
 enum Stream { case output, error }
 
-/// Prints a line with one write.
 func say(_ text: String, to stream: Stream) {
   let handle = stream == .output ? FileHandle.standardOutput : FileHandle.standardError
   handle.write(Data((text + "\n").utf8))

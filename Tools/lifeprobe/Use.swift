@@ -1,7 +1,6 @@
 import CacheStore
 import TestSupport
 
-/// What is done in one step.
 enum Step: Hashable {
   case read, stream, validate, note, replace, store, storeLarge, storeEqual, pin, unpin, remove
   case visit, offline, online

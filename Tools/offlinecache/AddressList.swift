@@ -2,7 +2,6 @@ import CommandLineTools
 import HTTPSemantics
 import Synchronization
 
-/// Reads lists of URLs, one a line.
 enum AddressList {
   /// The largest size of a list, in bytes: enough for millions of URLs.
   private static let limit = 256 << 20

@@ -65,7 +65,6 @@ struct AuthorityFiles {
     return authority
   }
 
-  /// Throws ``ToolError`` if the authority is not valid now.
   func check(_ authority: LocalAuthority) throws {
     switch authority.validity {
     case .valid: return

@@ -1,7 +1,6 @@
 import CommandLineTools
 import HTTPSemantics
 
-/// `browse`: opens a browser that uses the store for everything, https too.
 enum BrowseCommand {
   private static let words = Parameter(
     "url", .bytes, .any,

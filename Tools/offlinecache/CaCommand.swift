@@ -2,7 +2,6 @@ import CacheFormat
 import CachingProxy
 import CommandLineTools
 
-/// `ca`: the user's own authority, with which `serve --intercept` speaks TLS in the name of servers.
 enum CaCommand {
   private static let constraint = Option(
     "name-constraint", .hostName, repeats: true,

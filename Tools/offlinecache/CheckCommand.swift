@@ -5,7 +5,6 @@ import HTTPCaching
 import HTTPSemantics
 import HTTPTransports
 
-/// `check`: asks servers whether they have newer versions of stored responses or downloaded files.
 enum CheckCommand {
   private static let urls = Parameter(
     "url", .address, .any, help: "The URLs to check; http or https")
@@ -80,7 +79,6 @@ enum CheckCommand {
     return try result.get()
   }
 
-  /// Checks URLs until the task is cancelled.
   private static func checkAll(
     _ addresses: [String], _ state: (NormalizedURL) async throws -> UpdateState
   ) async throws -> ExitStatus {

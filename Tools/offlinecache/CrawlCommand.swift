@@ -4,7 +4,6 @@ import CurlHTTP
 import HTTPSemantics
 import SiteCrawling
 
-/// `crawl`: fills the store with sites.
 enum CrawlCommand {
   private static let urls = Parameter(
     "url", .address, .oneOrMore, help: "The pages to start with; http or https")

@@ -6,7 +6,6 @@ import HTTPSemantics
 import HTTPTransports
 import MessageDigests
 
-/// `download`: downloads URLs to files, and resumes interrupted downloads.
 enum DownloadCommand {
   private static let urls = Parameter(
     "url", .address, .any, help: "The URLs to download; http or https")

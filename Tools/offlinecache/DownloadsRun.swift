@@ -2,7 +2,6 @@ import CacheClient
 import CommandLineTools
 import Synchronization
 
-/// Downloads a list of files, several at a time, and reports on each.
 struct DownloadsRun: Sendable {
   private let downloads: [Download]
   private let shared: RemoteDownloads?

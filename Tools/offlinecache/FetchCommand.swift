@@ -4,7 +4,6 @@ import CurlHTTP
 import HTTPCaching
 import HTTPSemantics
 
-/// `fetch`: fetches URLs through the store.
 enum FetchCommand {
   private static let urls = Parameter(
     "url", .address, .any, help: "The URLs to fetch; http or https")

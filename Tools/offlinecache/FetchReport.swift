@@ -79,7 +79,6 @@ final class FetchReport: Sendable {
   /// - Throws: ``OutputError`` if standard output fails.
   func flush() throws(OutputError) { try lines.flush() }
 
-  /// Prints the totals and returns the exit status.
   func finish() -> ExitStatus {
     let counts = counts.withLock { $0 }
     if printsSummary {

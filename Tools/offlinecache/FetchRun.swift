@@ -4,7 +4,6 @@ import CommandLineTools
 import HTTPCaching
 import HTTPSemantics
 
-/// Fetches a list of URLs, several at a time, and reports on each.
 struct FetchRun: Sendable {
   private let client: CachingClient
   private let policy: CachePolicy
@@ -14,7 +13,6 @@ struct FetchRun: Sendable {
   private let report: FetchReport
   private let progress: ProgressLine
 
-  /// Creates a run; nothing is fetched yet.
   init(
     client: CachingClient, policy: CachePolicy, target: FetchTarget, addresses: [String],
     fields: HTTPFields, isQuiet: Bool

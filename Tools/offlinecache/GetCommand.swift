@@ -3,7 +3,6 @@ import CacheStore
 import CommandLineTools
 import HTTPSemantics
 
-/// `get`: writes the body of an entry.
 enum GetCommand {
   static let output = Option(
     "output", short: "o", .path.named("FILE"),
@@ -23,7 +22,6 @@ enum GetCommand {
     parameters: [Declarations.key], options: [output, variant],
     examples: [.init("offlinecache get logo -o logo.png", "Writes a picture to a file")])
 
-  /// The bytes that are read and written at a time.
   static let pieceBytes = 1 << 18
 
   static func run(_ invocation: Invocation) throws -> ExitStatus {
@@ -59,7 +57,6 @@ enum GetCommand {
     try file.finish()
   }
 
-  /// Prints why a key was not found and returns the exit status.
   private static func reportMiss(_ key: Argument, _ reason: MissReason) -> ExitStatus {
     switch reason {
     case .absent: Report.notFound(key)
@@ -76,9 +73,7 @@ enum GetCommand {
   }
 }
 
-/// The messages that several commands share.
 enum Report {
-  /// Prints how many entries were changed.
   static func done(_ verb: String, _ count: Int) {
     printMessage("\(verb) \(count) \(count == 1 ? "entry" : "entries")")
   }

@@ -2,7 +2,6 @@ import CacheFormat
 import CacheStore
 import CommandLineTools
 
-/// `limit`: prints and sets the limits of the store.
 enum LimitCommand {
   private static let bytes = Option("bytes", .limit, help: "The largest size of the store")
   private static let entries = Option("entries", .limit, help: "Entries the store may have")
@@ -83,7 +82,6 @@ struct LimitValue: Sendable {
 }
 
 extension ValueKind where Value == LimitValue {
-  /// A number or size, or `none`.
   static var limit: ValueKind {
     let size = ValueKind<UInt64>.size()
     return ValueKind("LIMIT") { argument throws(InvalidValue) in

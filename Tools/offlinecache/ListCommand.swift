@@ -2,7 +2,6 @@ import CacheFormat
 import CacheStore
 import CommandLineTools
 
-/// `ls`: lists entries.
 enum ListCommand {
   enum Order: String, CaseIterable, Sendable {
     case access, size, age

@@ -93,7 +93,6 @@ struct HostPin: Sendable {
 }
 
 extension ValueKind where Value == HostPin {
-  /// A host, `=`, and a pin.
   static var pin: ValueKind {
     ValueKind("HOST=PIN") { argument throws(InvalidValue) in
       guard let text = argument.text, let end = text.firstIndex(of: "="), end > text.startIndex,
@@ -114,7 +113,6 @@ extension ValueKind where Value == HostPin {
 }
 
 extension ValueKind where Value == NetworkSetup.Proxy {
-  /// `environment`, `none` or a URL.
   static var proxy: ValueKind {
     ValueKind("environment|none|URL") { argument throws(InvalidValue) in
       switch argument.text {

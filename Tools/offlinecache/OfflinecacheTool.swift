@@ -1,6 +1,5 @@
 import CommandLineTools
 
-/// The command `offlinecache`: a store on the command line.
 @main
 enum OfflinecacheTool {
   static func main() async {

@@ -42,7 +42,6 @@ enum OutputPath {
     url.port == url.scheme.defaultPort ? url.host : "\(url.host):\(url.port)"
   }
 
-  /// Splits a request target at its question mark.
   private static func split(_ target: String) -> (path: [UInt8], query: [UInt8]?) {
     let bytes = Array(target.utf8)
     guard let index = bytes.firstIndex(of: question) else { return (bytes, nil) }

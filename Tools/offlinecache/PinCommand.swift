@@ -2,7 +2,6 @@ import CacheFormat
 import CacheStore
 import CommandLineTools
 
-/// `pin` and `unpin`: protect entries from eviction, or end that.
 enum PinCommand {
   static let pinDeclaration = Command(
     "pin", summary: "Keeps entries from being evicted",

@@ -3,7 +3,6 @@ import CacheStore
 import CommandLineTools
 import HTTPSemantics
 
-/// `put`: stores a file, or standard input.
 enum PutCommand {
   private static let file = Parameter("file", .path, help: "The file to store; - is standard input")
   private static let status = Option(
@@ -31,7 +30,6 @@ enum PutCommand {
       .init("date | offlinecache put now -", "Stores standard input"),
     ])
 
-  /// The bytes that are read and written at a time.
   private static let pieceBytes = 1 << 18
 
   static func run(_ invocation: Invocation) throws -> ExitStatus {

@@ -3,7 +3,6 @@ import CacheSystem
 import CommandLineTools
 import Reachability
 
-/// `reachability`: prints whether there is a network, and each change.
 enum ReachabilityCommand {
   private static let watch = Flag("watch", help: "Continue and print each change, until Ctrl-C")
   private static let probe = Option(

@@ -5,7 +5,6 @@ import CurlHTTP
 import HTTPSemantics
 import RemoteTier
 
-/// `remote`: checks a second tier, fills it, and purges responses of all machines.
 enum RemoteCommand {
   private static let prefix = Parameter(
     "prefix", .text.named("PREFIX"), .any,

@@ -35,7 +35,6 @@ struct RemoteNumbers {
     _ = try? store.put(Array(lines.sorted().joined().utf8), for: key)
   }
 
-  /// Returns the numbers in a store, sorted by namespace.
   static func all(in store: Store) -> [RemoteNumbers] {
     read(store).map { RemoteNumbers(namespace: $0.key, counts: $0.value) }
       .sorted { $0.namespace < $1.namespace }

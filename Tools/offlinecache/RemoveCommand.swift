@@ -2,7 +2,6 @@ import CacheFormat
 import CacheStore
 import CommandLineTools
 
-/// `rm`: removes entries.
 enum RemoveCommand {
   private static let keys = Parameter("key", .key, .any, help: "The keys of the entries")
   private static let prefix = Option(

@@ -8,7 +8,6 @@ import HTTPCaching
 import HTTPSemantics
 import HTTPTransports
 
-/// `serve`: answers HTTP clients through the store.
 enum ServeCommand {
   static let listen = Option(
     "listen", .listenAddress, default: ListenAddress(host: "127.0.0.1", port: 8080),

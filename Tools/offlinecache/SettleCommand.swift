@@ -1,7 +1,6 @@
 import CacheStore
 import CommandLineTools
 
-/// `settle`: writes the files of entries that only the journal has.
 enum SettleCommand {
   static let declaration = Command(
     "settle", summary: "Writes the files of entries that only the journal has so far",

@@ -2,7 +2,6 @@ import CacheFormat
 import CacheStore
 import CommandLineTools
 
-/// `show`: prints the metadata of an entry.
 enum ShowCommand {
   static let declaration = Command(
     "show", summary: "Prints the metadata of an entry, without its body",
@@ -26,7 +25,6 @@ enum ShowCommand {
     }
   }
 
-  /// Returns a table of two columns. Text from outside is escaped.
   private static func table(_ info: EntryInfo) -> TextTable {
     var table = TextTable([("", .left), ("", .left)])
     table.add(["key", terminalSafe(info.key.bytes)])

@@ -2,7 +2,6 @@ import CacheFormat
 import CacheStore
 import CommandLineTools
 
-/// `stats`: prints the number and the size of the entries in the store.
 enum StatsCommand {
   static let declaration = Command(
     "stats", summary: "Prints the number of entries and the space that the store uses",

@@ -1,7 +1,6 @@
 import CacheStore
 import CommandLineTools
 
-/// `trim`: evicts entries until the store has a size.
 enum TrimCommand {
   private static let bytes = Option(
     "bytes", .size(), help: "Evict until the store has at most this size")

@@ -1,7 +1,6 @@
 import CLibrary
 import CommandLineTools
 
-/// `ca trust`: what makes programs trust the authority.
 enum TrustCommand {
   private static let words = Parameter(
     "command", .bytes, .any, help: "After --: a command that is run so that it trusts the authority"

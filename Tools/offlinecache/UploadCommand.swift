@@ -3,7 +3,6 @@ import CommandLineTools
 import CurlHTTP
 import HTTPSemantics
 
-/// `upload`: sends a file or a form.
 enum UploadCommand {
   private static let url = Parameter("url", .address, help: "The URL to send to; http or https")
   private static let file = Option(
@@ -156,7 +155,6 @@ extension ValueKind where Value == FormPart {
 }
 
 extension ValueKind where Value == URLEncodedForm.Field {
-  /// A name, `=`, and a value.
   static var formField: ValueKind {
     ValueKind("NAME=VALUE") { argument throws(InvalidValue) in
       guard let (name, value) = argument.text.flatMap({ pair($0) }) else {

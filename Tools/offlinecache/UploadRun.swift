@@ -15,7 +15,6 @@ struct UploadRun: Sendable {
   let isQuiet: Bool
   let progress: ProgressLine
 
-  /// Creates a run; nothing is sent yet.
   init(
     client: CachingClient, request: HTTPRequest, body: UploadBody, output: Argument?,
     isQuiet: Bool, showsProgress: Bool

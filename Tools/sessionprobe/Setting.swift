@@ -31,7 +31,6 @@ final class Setting: Sendable {
     try? FileManager.default.removeItem(at: folder)
   }
 
-  /// A session whose requests go through the cache.
   func session(_ delegate: (any URLSessionDelegate)? = nil) -> URLSession {
     let configuration = URLSessionConfiguration.default
     configuration.protocolClasses = [OfflineURLProtocol.self]

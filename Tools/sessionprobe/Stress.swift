@@ -151,7 +151,6 @@ final class Stress: Sendable {
     }
   }
 
-  /// Judges how a request has ended.
   func complete(_ index: Int, _ data: Data?, _ response: URLResponse?, _ error: (any Error)?) {
     let request = requests[index]
     var fault: String?
@@ -174,7 +173,6 @@ final class Stress: Sendable {
   }
 }
 
-/// Collects what a session tells its delegate.
 final class StressDelegate: NSObject, URLSessionDataDelegate, Sendable {
   private let stress: Stress
   private let loads = Mutex<[Int: (index: Int, data: Data)]>([:])

@@ -33,7 +33,6 @@ extension Probe {
   }
 }
 
-/// The first findings, for the line that is printed.
 private final class Findings: CheckObserver {
   private let texts = Mutex<[String]>([])
 

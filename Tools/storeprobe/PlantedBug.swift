@@ -6,9 +6,7 @@ import CacheSystem
 /// not blind. None of them is in the store: they lie in the file system below it (`PlantedFiles`), or
 /// in what the probe does with it.
 enum PlantedBug: String, CaseIterable {
-  /// Nothing is ever synced.
   case nofsync
-  /// Directories are not synced.
   case nodirsync
   /// Bodies and segments are not synced: the data of files.
   case nodatasync
@@ -24,11 +22,9 @@ enum PlantedBug: String, CaseIterable {
   case inplace
   /// What stands on the disk is read without being checked.
   case nocrc
-  /// No lock is taken.
   case nolock
   /// Records are appended behind what a killed process has left.
   case tornblind
-  /// Symbolic links in the store are followed.
   case followlinks
   /// A repair says that all is well, and has done nothing.
   case badrepair
@@ -42,7 +38,6 @@ enum PlantedBug: String, CaseIterable {
 
   static func isOn(_ bug: PlantedBug) -> Bool { on.contains(bug) }
 
-  /// The files that the store works on.
   static var fileSystem: any FileSystem { on.isEmpty ? RealFileSystem() : PlantedFiles() }
 
   /// Looks a key up, or, with `nocrc`, gives what stands in its file.
@@ -58,7 +53,6 @@ enum PlantedBug: String, CaseIterable {
   }
 }
 
-/// Reads a body past the store.
 private struct UncheckedRead {
   let path: String
   private let system = RealFileSystem()

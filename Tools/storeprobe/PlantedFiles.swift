@@ -184,7 +184,6 @@ struct PlantedFiles: FileSystem {
   }
 }
 
-/// The names by which files were opened.
 private final class OpenNames: Sendable {
   private let names = Mutex<[Int32: String]>([:])
 

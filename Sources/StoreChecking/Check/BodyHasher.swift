@@ -7,7 +7,6 @@ internal import Synchronization
 /// buffer for all files.
 @safe
 final class BodyHasher {
-  /// The bytes that are read at once.
   private static let bufferBytes = 1 << 20
 
   private let fileSystem: any FileSystem

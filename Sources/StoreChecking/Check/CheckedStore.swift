@@ -7,7 +7,6 @@ final class CheckedStore: Sendable {
   /// The engine; `nil` if the store cannot be opened. Then there is no index, and no entry counts
   /// as unrecorded.
   let engine: Store?
-  /// The contents of the store according to its journal.
   var catalog: Catalog? { engine?.catalog }
   let fileSystem: any FileSystem
   let hashSeed: UInt64

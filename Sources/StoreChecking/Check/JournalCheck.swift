@@ -11,7 +11,6 @@ struct JournalCheck {
   struct Result: Sendable {
     var suspicions: [Suspicion] = []
     var bytes: UInt64 = 0
-    /// The names of files that are no segments.
     var foreign: [PathName] = []
   }
 

@@ -14,12 +14,10 @@ struct KeyScene: Sendable {
   let hash: KeyHash
   /// The path of the directory below the store.
   var path: [UInt8] { Array("entries/".utf8) + Layout.keyPath(hash).bytes }
-  /// The variants of the key in the index.
   let slots: [Slot]
   /// Whether one of them shares its body file with other entries, according to the index.
   let sharesFiles: Bool
   var directory: DirectoryScene = .missing
-  /// The metadata files in the directory, by variant.
   var metadata: [UInt64: MetadataScene] = [:]
   var bodies: [Digest: BodyScene] = [:]
   /// The files of entries whose status the system could not read.
@@ -86,7 +84,6 @@ enum DocumentReading: Sendable {
 /// The facts that are kept of a metadata file.
 struct DocumentFacts: Sendable {
   var key: ByteString
-  /// The hash of the key with the store's seed.
   var keyHash: KeyHash
   var variant: UInt64
   var digest: Digest
@@ -101,7 +98,6 @@ struct DocumentFacts: Sendable {
   var hasBody: Bool
   /// Whether the size of the file and its directory in the record is wrong.
   var isOverheadWrong: Bool
-  /// The bytes of the file.
   var bytes: Int
 }
 

@@ -41,7 +41,6 @@ struct Permissions {
   }
 }
 
-/// Returns a mode as at least four octal digits.
 func octal(_ mode: UInt16) -> String {
   let digits = String(mode & 0o7777, radix: 8)
   return String(repeating: "0", count: max(0, 4 - digits.count)) + digits

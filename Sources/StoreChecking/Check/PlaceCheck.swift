@@ -9,7 +9,6 @@ struct PlaceCheck {
     /// The content of store.json, or the part of it that can be restored.
     var description: StoreDescription?
     var owner: UInt32 = 0
-    /// Whether the owner is the user of this process.
     var isOwn = false
     /// The description of the newer format; `nil` if no newer version wrote the store.
     var newerFormat: String?

@@ -24,7 +24,6 @@ final class Reporter: Sendable {
     self.state = Mutex(state)
   }
 
-  /// Counts a finding, and reports it to the observer.
   func tell(_ finding: Finding) {
     state.withLock { state in
       state.report.findings.add(finding)
@@ -36,7 +35,6 @@ final class Reporter: Sendable {
     for finding in findings { tell(finding) }
   }
 
-  /// Sets the total work.
   func begin(entries: Int, bytes: UInt64, of report: (inout CheckReport) -> Void) {
     state.withLock { state in
       state.progress.totalEntries = entries
@@ -49,7 +47,6 @@ final class Reporter: Sendable {
     state.withLock { change(&$0.report) }
   }
 
-  /// Adds to the work that was done.
   func add(entries: Int = 0, files: Int = 0, bytes: UInt64 = 0, shard: Int? = nil) {
     state.withLock { state in
       state.report.entries += entries
@@ -67,7 +64,6 @@ final class Reporter: Sendable {
 
   func tellProgress() { state.withLock { observer.progressed($0.progress) } }
 
-  /// Reports the last progress, and returns the report.
   func end() -> CheckReport {
     state.withLock { state in
       observer.progressed(state.progress)

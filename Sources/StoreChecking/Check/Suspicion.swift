@@ -11,7 +11,6 @@ struct Suspicion: Sendable {
   var name: PathName?
   var variant: UInt64?
   var key: [UInt8]?
-  /// A short description with the numbers.
   var detail: String
 
   func finding(_ outcome: Finding.Outcome = .left, lostEntries: Int = 0) -> Finding {

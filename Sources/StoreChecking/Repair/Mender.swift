@@ -307,12 +307,10 @@ extension Mender {
     }
   }
 
-  /// Opens the directory of the key; `nil` if there is none.
   func openKey(_ scene: KeyScene, _ shard: borrowing Shard) throws(StoreError) -> Descriptor? {
     try tree.openKey(scene.hash, in: shard)
   }
 
-  /// Opens the directory of the key, and makes it if it is missing.
   func makeKey(_ scene: KeyScene, _ shard: borrowing Shard) throws(StoreError) -> Descriptor {
     let name = Layout.key(scene.hash)
     return try guarded(scene.path) { () throws(SystemError) in

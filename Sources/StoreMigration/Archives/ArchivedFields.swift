@@ -49,7 +49,6 @@ enum ArchivedFields {
   }
 }
 
-/// Makes the fields of a response for sources that keep none.
 enum MadeUpFields {
   /// Returns `Content-Type`, or no field if there is no type that could be sent.
   static func contentType(_ type: String?, charset: String? = nil) -> HTTPFields {

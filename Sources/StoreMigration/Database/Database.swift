@@ -92,7 +92,6 @@ final class Database {
     return unsafe DatabaseBlob(opened, of: self, row: row)
   }
 
-  /// Returns the last error of this connection.
   func failure(_ code: Int32) -> DatabaseError {
     // Safety: the message is NUL-terminated and copied at once.
     DatabaseError(code: code & 0xff, message: unsafe String(cString: sqlite3_errmsg(handle)))

@@ -1,6 +1,5 @@
 /// Parses the first bytes of a database file (sqlite.org/fileformat2.html, section 1.3).
 struct DatabaseHeader {
-  /// The number of bytes that are examined.
   static let sampleBytes = 4096
 
   private static let magic = Array("SQLite format 3\0".utf8)

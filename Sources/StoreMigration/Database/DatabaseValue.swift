@@ -11,7 +11,6 @@ enum DatabaseValue {
     if case .text(let bytes) = self { String(decoding: bytes, as: UTF8.self) } else { nil }
   }
 
-  /// The bytes of a text or a blob.
   var bytes: [UInt8]? {
     switch self {
     case .text(let bytes), .blob(let bytes): bytes

@@ -38,7 +38,6 @@ final class NewestRows {
     try nth.first([.integer(Int64(key.hashValue)), .integer(Int64(index))])?[0].integer
   }
 
-  /// Removes a row that gives no entry.
   func remove(_ row: Int64, key: ByteString) throws(DatabaseError) {
     removal.restart([.integer(Int64(key.hashValue)), .integer(row)])
     _ = try removal.step()

@@ -38,7 +38,6 @@ final class Statement {
     }
   }
 
-  /// Moves to the next row; returns `false` at the end.
   func step() throws(DatabaseError) -> Bool {
     // Safety: the handle is valid until deinit.
     switch unsafe sqlite3_step(handle) {

@@ -7,7 +7,6 @@ internal import CacheSystem
 /// is removed by the next process that uses the same place.
 final class TemporaryFolder {
   private static let prefix = Array("offlinecache-migration-".utf8)
-  /// The most attempts to make a folder.
   private static let attempts = 8
 
   /// The path, for SQLite.

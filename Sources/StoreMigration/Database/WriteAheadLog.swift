@@ -8,9 +8,7 @@ struct WriteAheadLog {
   private let name: String
   private let isUsed: Bool
   private let frameBytes: UInt64
-  /// The length of the -wal, or `nil` if there is none.
   private let length: UInt64?
-  /// Whether there is a -shm.
   private let hasIndex: Bool
   /// The number of frames that the -wal has according to the -shm; 0 if the -shm does not state it.
   private let indexedFrames: UInt64

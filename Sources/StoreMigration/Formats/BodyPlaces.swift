@@ -1,6 +1,5 @@
 internal import CacheSystem
 
-/// The column and the folder with a source's bodies.
 struct BodyPlaces {
   /// The values for reading first bytes.
   let values: BodyValues
@@ -21,7 +20,6 @@ struct BodyPlaces {
     let start: [UInt8]
   }
 
-  /// The number of first bytes that are read.
   static let startBytes = 16
 
   /// Finds a body that is a value in the database.
@@ -68,7 +66,6 @@ struct BodyPlaces {
   }
 }
 
-/// The column with the bodies that are in the database.
 final class BodyValues {
   private let database: Database
   private let table: String

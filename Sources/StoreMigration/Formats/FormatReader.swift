@@ -6,7 +6,6 @@ protocol FormatReader {
   /// The main table: one row of it is one row of the source.
   static var table: String { get }
 
-  /// Finds the columns.
   init(_ source: SourceDatabase) throws(SourceError)
 
   /// The query for the columns of the row `?1` that `key` and `entry` need.

@@ -1,7 +1,6 @@
 internal import CacheFormat
 internal import HTTPSemantics
 
-/// The parts that the formats with archived responses share.
 enum HTTPEntry {
   /// Throws for methods whose responses are not kept.
   static func check(method: String) throws(RowError) {

@@ -1,6 +1,5 @@
 internal import HTTPSemantics
 
-/// Reads `cache_entry` of OfflineCache.
 struct OfflineCacheReader: FormatReader {
   static let table = "cache_entry"
 

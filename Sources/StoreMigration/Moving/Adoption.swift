@@ -5,7 +5,6 @@ internal import HTTPSemantics
 
 /// The form in which the store adopts an entry of a source.
 struct Adoption {
-  /// The response without its body.
   let kept: KeptResponse
   let past: ImportedTimes
   /// Whether the time of the response is not known, because all times of the source lie in the future.

@@ -196,7 +196,6 @@ public final class Migration {
     return known != nil
   }
 
-  /// Returns the form in which an entry is stored.
   func adopt(
     _ entry: SourceEntry, _ row: Int64, as url: NormalizedURL, _ cache: ResponseCache
   ) throws(MoveFailure) -> (StoringPlan, Adoption) {

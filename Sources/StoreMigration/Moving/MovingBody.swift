@@ -2,19 +2,16 @@ internal import CacheFormat
 internal import CacheStore
 internal import HTTPCaching
 
-/// The reason why an entry is not moved.
 enum MoveFailure: Error {
   /// The entry is skipped; the others are not affected.
   case skip(SkipReason, String)
   case stop(MigrationError)
 
-  /// Creates the failure for an error of the source while a body is read.
   init(_ error: SourceError, isFile: Bool) {
     // An error of a file affects one entry; an error of the database affects all.
     self = isFile ? .skip(.unreadableBody, error.detail) : .stop(MigrationError(error))
   }
 
-  /// Creates the failure for an error of the store while an entry is stored.
   init(_ error: StoreError) {
     switch error.code {
     case .entryTooLarge: self = .skip(.entryTooLarge, error.cause)

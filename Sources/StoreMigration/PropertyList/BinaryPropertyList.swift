@@ -18,7 +18,6 @@ struct BinaryPropertyList {
   private let tableStart: Int
   let referenceSize: Int
 
-  /// The number of the top object.
   let root: Int
 
   /// Parses header and trailer.
@@ -58,7 +57,6 @@ struct BinaryPropertyList {
     return Int(offset)
   }
 
-  /// The end of the bytes that objects may use.
   var objectsEnd: Int { tableStart }
 
   /// Returns the number of the object that a reference has.
