@@ -17,7 +17,6 @@ NAMES = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"
 
 
 def find():
-    """Returns the path of the browser, or None."""
     return next(filter(None, map(shutil.which, NAMES)), None)
 
 
@@ -86,7 +85,6 @@ class Browser:
         shutil.rmtree(self.profile, ignore_errors=True)
 
     def read(self, deadline):
-        """Reads one message."""
         while b"\0" not in self.rest:
             ready, _, _ = select.select([self.input], [], [], max(0, deadline - time.monotonic()))
             if not ready:

@@ -23,7 +23,6 @@ PLAIN = re.compile(rb"[A-Za-z0-9._/~-]*")
 
 
 def is_utf8(name):
-    """Tells whether bytes are text."""
     try:
         name.decode()
     except UnicodeDecodeError:

@@ -87,7 +87,6 @@ def write(path, content):
 
 
 def png(seed):
-    """Returns a picture of 32 by 32 points."""
     def chunk(kind, data):
         return struct.pack(">I", len(data)) + kind + data + struct.pack(
             ">I", zlib.crc32(kind + data))
@@ -128,7 +127,6 @@ body { color: rgb(1, 2, 3); font-family: Test, sans-serif }""")
 
 
 def make_apt(www):
-    """Makes a flat repository with three packages."""
     folder = f"{www}/apt"
     for number in range(1, 4):
         package = f"{folder}/../../package-{number}"
@@ -151,7 +149,6 @@ Description: test {number}
 
 
 def make_pip(www):
-    """Makes an index with one wheel."""
     name = "oc_test-1.0-py3-none-any.whl"
     os.makedirs(f"{www}/pip/simple/oc-test")
     with zipfile.ZipFile(f"{www}/pip/{name}", "w") as wheel:

@@ -126,12 +126,10 @@ class Server:
         return self.process.returncode
 
     def kill(self):
-        """Ends the process at once."""
         self.process.kill()
         self.process.wait()
 
     def processes(self):
-        """Returns the process and its children."""
         children = f"/proc/{self.process.pid}/task/{self.process.pid}/children"
         with open(children) as file:
             return [self.process.pid] + [int(number) for number in file.read().split()]
@@ -159,7 +157,6 @@ class Server:
 
 
 def serve(tool, store, folder, *options, port=None):
-    """Starts `offlinecache serve`."""
     port = port or free_port()
     command = [tool, "--store", store, "serve", "--listen", f"127.0.0.1:{port}", *options]
     return Server("offlinecache serve", command, port, f"{folder}/serve.log")

@@ -58,7 +58,6 @@ def check_source(config, number, answer):
 
 
 def check_status(config, number, answer):
-    """Checks the status."""
     text = f"answer {number} has status {answer.status}"
     if "expected_status" in config:
         wanted = config["expected_status"]
@@ -105,7 +104,6 @@ def check_interim(config, answer, now):
 
 
 def check_body(config, number, token, answer):
-    """Checks the body."""
     if config.get("check_body") is False:
         return
     setup = True

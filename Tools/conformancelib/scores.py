@@ -43,7 +43,6 @@ class Scores:
             if test["kind"] == kind and self.reason(test["id"])}
 
     def suites(self):
-        """Returns the names of the suites in their order."""
         return list(dict.fromkeys(test["suite"] for test in self.tests))
 
 

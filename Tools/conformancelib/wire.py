@@ -13,7 +13,6 @@ class BrokenMessage(Exception):
 
 
 def date_text(seconds, rfc850=False):
-    """Returns a time as an HTTP date."""
     when = datetime.datetime.fromtimestamp(seconds, datetime.timezone.utc)
     day, month = DAYS[when.weekday()], MONTHS[when.month - 1]
     clock = when.strftime("%H:%M:%S GMT")
@@ -36,7 +35,6 @@ def joined(fields, name):
 
 
 def head_bytes(start, fields):
-    """Returns the bytes of a head."""
     lines = [start] + [f"{name}: {value}" for name, value in fields]
     return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
 

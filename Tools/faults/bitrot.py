@@ -28,7 +28,6 @@ STEPS = ("scrub", "safe", "read", "repair", "scrub2", "safe2", "read2")
 
 
 def arguments():
-    """Returns the command line."""
     found = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     found.add_argument("--setup", required=True, metavar="COMMAND", help="makes {dir} and {ack}")
@@ -131,7 +130,6 @@ def has_failed(trial):
 
 
 def row(name, trials, options):
-    """Returns a row of the table."""
     last_read = "read2" if options.repair else "read"
 
     def count(step, is_asked):
@@ -145,7 +143,6 @@ def row(name, trials, options):
 
 
 def print_failures(trials, limit):
-    """Prints what went wrong, step by step."""
     for trial in list(filter(has_failed, trials))[:limit]:
         steps = "; ".join(
             f"{step}={trial[step]} {trial.get(step + '_out', '').strip()[-90:]}"
@@ -155,7 +152,6 @@ def print_failures(trials, limit):
 
 
 def main():
-    """Runs the program; returns its exit status."""
     options, watch = arguments(), Stopwatch()
     kinds = options.classes.split(",") if options.classes else sorted(DAMAGES)
     trials = Trials(options)

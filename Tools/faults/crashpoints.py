@@ -22,7 +22,6 @@ ACTIONS = {
 
 
 def arguments():
-    """Returns the command line."""
     found = parser(__doc__)
     found.add_argument("--when", default="before", choices=ACTIONS)
     found.add_argument("--recover", metavar="COMMAND", help="opens the store again")
@@ -79,7 +78,6 @@ def kill_at(options, number, action):
 
 
 def main():
-    """Runs the program; returns its exit status."""
     options, watch = arguments(), Stopwatch()
     build()
     total = probe(options)

@@ -18,7 +18,6 @@ def damage(function):
 
 
 def read(path):
-    """Returns the content of a file."""
     with open(path, "rb") as file:
         return file.read()
 
@@ -47,7 +46,6 @@ class Target:
         self.folders.sort()
 
     def file(self):
-        """Picks a file."""
         return self.source.choice(self.files)
 
     def full_file(self):
@@ -56,11 +54,9 @@ class Target:
         return path, read(path)
 
     def folder(self):
-        """Picks a folder."""
         return self.source.choice(self.folders)
 
     def place(self, content):
-        """Picks a byte of a content."""
         return self.source.randrange(len(content))
 
     def removed_file(self):
@@ -192,7 +188,6 @@ def rename_dir(target):
 
 
 def exchange(path, other):
-    """Exchanges the names of two files."""
     os.rename(path, path + ".swp")
     os.rename(other, path)
     os.rename(path + ".swp", other)

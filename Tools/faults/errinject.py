@@ -28,7 +28,6 @@ APPLIES = {
 
 
 def arguments():
-    """Returns the command line."""
     found = parser(__doc__)
     found.add_argument("--errors", default="ENOSPC,EIO,EMFILE,EINTR,short")
     found.add_argument("--mode", default="once", choices=["once", "persist", "both"])
@@ -99,7 +98,6 @@ class Injection:
 
 
 def print_results(options, results):
-    """Prints the table and the failures."""
     rows = {}
     for result in results:
         name = result["error"] + ("*" if result["mode"] == "persist" else "")
@@ -121,7 +119,6 @@ def print_results(options, results):
 
 
 def main():
-    """Runs the program; returns its exit status."""
     options, watch, results = arguments(), Stopwatch(), []
     build()
     total = probe(options)

@@ -20,7 +20,6 @@ from faultlib import FAULTRUN, Point, Stopwatch, build, end_of, fill_in, parser,
 
 
 def arguments():
-    """Returns the command line."""
     found = parser(__doc__)
     found.add_argument("--workers", type=int, default=4)
     found.add_argument("--rounds", type=int, default=30)
@@ -68,7 +67,6 @@ class Worker:
 
 
 def main():
-    """Runs the program; returns its exit status."""
     options, watch = arguments(), Stopwatch()
     build()
     source = random.Random(options.seed)

@@ -195,7 +195,6 @@ class State:
         return found.digest()
 
     def write(self, target):
-        """Makes the files."""
         os.makedirs(target, exist_ok=True)
         written = {}
         for path, kind, node, content in self.files:

@@ -26,7 +26,6 @@ from recorded import RecordedRun
 
 
 def arguments():
-    """Returns the command line."""
     found = parser(__doc__)
     found.add_argument("--profile", default="posix", choices=PROFILES)
     found.add_argument("--subsets", type=int, default=3, help="random states for each cut")
@@ -130,7 +129,6 @@ class Search:
 
 
 def main():
-    """Runs the program; returns its exit status."""
     options, watch = arguments(), Stopwatch()
     build()
     search = Search(options)

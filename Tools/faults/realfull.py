@@ -28,7 +28,6 @@ KINDS = {
 
 
 def arguments():
-    """Returns the command line."""
     found = parser(__doc__)
     found.add_argument("--fs", default="tmpfs", choices=["tmpfs", *KINDS])
     found.add_argument("--from", dest="first", type=int, default=0)
@@ -124,7 +123,6 @@ def try_one(options, work, left):
 
 
 def main():
-    """Runs the program; returns its exit status."""
     options, watch = arguments(), Stopwatch()
     work = tempfile.mkdtemp(prefix="full.", dir=options.workdir)
     os.mkdir(f"{work}/m")

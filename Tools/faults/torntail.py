@@ -22,7 +22,6 @@ MODES = ("cut", "flip", "zero", "garbage", "repeat")
 
 
 def arguments():
-    """Returns the command line."""
     found = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name in ("--setup", "--file", "--verify"):
@@ -46,7 +45,6 @@ def damaged(content, mode, place, source):
 
 
 def main():
-    """Runs the program; returns its exit status."""
     options, watch = arguments(), Stopwatch()
     work = tempfile.mkdtemp(prefix="torn.", dir=options.workdir)
     store, ack = f"{work}/src", f"{work}/ack"

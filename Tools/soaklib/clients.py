@@ -75,7 +75,6 @@ class Client(threading.Thread):
         self.source = random.Random(f"{seed}/{proxy.role}/{name}")
 
     def run(self):
-        """Does its work."""
         while True:
             if self.gate.is_closed or self.gate.is_over:
                 self.rest()
@@ -90,5 +89,4 @@ class Client(threading.Thread):
         """Gives up what it holds."""
 
     def step(self):
-        """Does one thing."""
         raise NotImplementedError

@@ -19,7 +19,6 @@ class Findings:
         self.is_closed = False
 
     def add(self, kind, text):
-        """Adds a finding."""
         with self.lock:
             if self.is_closed:
                 return
@@ -35,7 +34,6 @@ class Findings:
 
     @property
     def total(self):
-        """How many findings there are."""
         return sum(self.counts.values())
 
     @property

@@ -81,7 +81,6 @@ class Checker(Neighbour):
         self.repair()
 
     def repair(self):
-        """Repairs the store once."""
         self.run_tool("repairs", [
             self.tools["cachefsck"], "--repair", "safe", "--no-progress", self.proxy.store],
             allowed=(0, 1))
@@ -98,7 +97,6 @@ def final_check(tools, store, findings):
 
 
 def journal_bytes(store):
-    """Returns the length of the journal."""
     total = 0
     for name in os.listdir(f"{store}/journal"):
         try:

@@ -67,7 +67,6 @@ class Handler(socketserver.StreamRequestHandler):
             left -= len(piece)
 
     def send(self, status, body=b"", *fields, length=None):
-        """Sends an answer."""
         lines = [f"HTTP/1.1 {status} X", "Date: " + email.utils.formatdate(usegmt=True),
                  f"Content-Length: {len(body) if length is None else length}", *fields]
         text = ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
@@ -209,12 +208,10 @@ class Handler(socketserver.StreamRequestHandler):
         return False
 
     def on_lengths(self):
-        """Two lengths."""
         self.send(200, b"hello", "Content-Length: 3")
         return False
 
     def on_interim(self):
-        """Many interim answers."""
         self.request.sendall(b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n" * 200)
         return self.send(200, b"at last")
 

@@ -25,7 +25,6 @@ def body(path, version=0):
 
 
 def tag(path, version=0):
-    """Returns the entity tag of a version."""
     return f'"{path.strip("/").replace("/", "-")}-{version}"'
 
 
@@ -46,5 +45,4 @@ def version_in(content):
 
 
 def now():
-    """Returns the time that versions are counted by."""
     return time.time()

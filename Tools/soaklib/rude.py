@@ -42,11 +42,9 @@ class Rude(Client):
         time.sleep(self.source.random() * 0.1)
 
     def head(self, method, path, *fields):
-        """Returns the head of a request."""
         return wire.head(method, self.proxy.target(path), [self.proxy.host(), *fields])
 
     def page(self):
-        """Returns a page of the honest ones."""
         return f"/fixed/{self.source.randrange(pages.FIXED)}"
 
     def leave_a_download(self, connection):
@@ -93,7 +91,6 @@ class Rude(Client):
         connection.receive()
 
     def send_garbage(self, connection):
-        """Sends something else than HTTP."""
         connection.send(self.source.choice([
             self.source.randbytes(2000), b"\r\n" * 500, b"GET\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n",
             b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", b"GET / HTTP/1.1\r\n\r\n",

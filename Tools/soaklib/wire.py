@@ -28,13 +28,11 @@ class Answer:
 
 
 def head(method, target, fields):
-    """Returns the bytes of the head of a request."""
     lines = [f"{method} {target} HTTP/1.1", *(f"{name}: {value}" for name, value in fields)]
     return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
 
 
 def chunk(data):
-    """Returns a chunk of a body of unknown length."""
     return b"%x\r\n%b\r\n" % (len(data), data)
 
 
@@ -54,7 +52,6 @@ class Connection:
             raise Unanswered("no connection") from error
 
     def close(self):
-        """Closes the connection."""
         self.socket.close()
 
     def reset(self):
@@ -65,7 +62,6 @@ class Connection:
             self.socket.close()
 
     def send(self, data):
-        """Sends bytes."""
         try:
             self.socket.sendall(data)
         except TimeoutError as error:

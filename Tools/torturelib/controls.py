@@ -48,7 +48,6 @@ def arguments(kit, bug, tool, level, words, more, seed):
 
 
 def run(kit, options):
-    """Runs all controls; yields them one by one."""
     for bug, tool, level, words, more in CONTROLS:
         start = time.monotonic()
         given = arguments(kit, bug, tool, level, words, more, options.seed)

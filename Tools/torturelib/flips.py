@@ -19,7 +19,6 @@ LENGTHS = (10, 700, 5_000, 20_000, 0, 4_096, 66_000)
 
 
 def flip(path, bit):
-    """Inverts one bit of a file."""
     with open(path, "r+b") as file:
         file.seek(bit // 8)
         byte = file.read(1)[0]

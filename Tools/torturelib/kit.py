@@ -33,8 +33,6 @@ def count_failures(texts):
 
 
 class Kit:
-    """Runs the scripts of the kit."""
-
     def __init__(self, work, probe, options):
         self.work = os.path.join(work, "points")
         self.probe = probe

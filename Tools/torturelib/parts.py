@@ -22,7 +22,6 @@ class Parts:
         self.is_quick, self.seed = options.quick, options.seed
 
     def all(self):
-        """Returns the parts by name, in their order."""
         return {
             "kill": self.kill, "errors": self.errors, "processes": self.processes,
             "power": self.power, "sync": self.sync, "full": self.full_disk, "torn": self.torn,

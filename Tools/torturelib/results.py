@@ -31,7 +31,6 @@ class Row:
     command: str = ""
 
     def cells(self):
-        """Returns the cells of the table."""
         detected = "" if self.detected is None else f"{self.detected:,}"
         return (
             self.part, self.level, f"{self.tried:,}", f"{self.survived:,}", f"{self.lost:,}",
@@ -84,7 +83,6 @@ class Results:
             and not any(flips.wrong for flips in self.flips if flips.system == "OfflineCache"))
 
     def text(self):
-        """Returns the report."""
         parts = [table(HEAD, [row.cells() for row in self.rows], 2)] if self.rows else []
         totals = [
             f"{group}: {tried:,} tried, {failed:,} failed; {bound(tried, failed)}"
