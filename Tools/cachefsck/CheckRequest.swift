@@ -13,8 +13,6 @@ struct CheckRequest: Sendable {
   var isResumed: Bool
 
   /// Reads a command line.
-  ///
-  /// - Throws: `UsageError` for options that exclude each other.
   init(_ invocation: Invocation) throws(UsageError) {
     let options = Declarations.self
     repair = invocation[options.repair]

@@ -10,8 +10,6 @@ struct MigrationRequest: Sendable {
   let isResumed: Bool
 
   /// Reads a command line.
-  ///
-  /// - Throws: `UsageError` for options that exclude each other.
   init(_ invocation: Invocation) throws(UsageError) {
     let declared = Declarations.self
     func path(_ argument: Argument, _ remedy: String) throws(UsageError) -> String {

@@ -7,8 +7,6 @@ enum AddressList {
   private static let limit = 256 << 20
 
   /// Returns the URLs of the command line, followed by those of the list file, if one is given.
-  ///
-  /// - Throws: The errors of ``read(_:)``.
   static func all(_ typed: [String], _ list: Argument?) throws -> [String] {
     try typed + (list.map { try read($0) } ?? [])
   }

@@ -20,8 +20,6 @@ final class CrawlReport: Sendable {
   }
 
   /// Reports one URL.
-  ///
-  /// - Throws: ``OutputError`` if standard output fails.
   @Sendable
   func add(
     _ item: CrawlItem, _ outcome: CrawlOutcome, _ summary: CrawlSummary, known: Int

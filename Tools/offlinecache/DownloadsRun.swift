@@ -23,8 +23,6 @@ struct DownloadsRun: Sendable {
 
   /// Waits for all downloads. A failed download is reported and does not stop the others; a failed
   /// output does.
-  ///
-  /// - Throws: ``OutputError`` if standard output fails; ``Interrupted``.
   func all() async throws -> ExitStatus {
     let downloads = downloads
     Interruption.onRequest { for download in downloads { download.cancel() } }

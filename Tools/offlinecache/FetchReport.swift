@@ -43,8 +43,6 @@ final class FetchReport: Sendable {
   }
 
   /// Adds one outcome.
-  ///
-  /// - Throws: ``OutputError`` if standard output fails.
   func add(_ outcome: FetchOutcome, _ address: String) throws(OutputError) {
     switch outcome {
     case .done(let word, let status, let length, let note):
@@ -75,8 +73,6 @@ final class FetchReport: Sendable {
   }
 
   /// Writes what is in the buffer.
-  ///
-  /// - Throws: ``OutputError`` if standard output fails.
   func flush() throws(OutputError) { try lines.flush() }
 
   func finish() -> ExitStatus {

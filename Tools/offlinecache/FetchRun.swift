@@ -29,8 +29,6 @@ struct FetchRun: Sendable {
   }
 
   /// Fetches all URLs. A failed fetch is reported and does not stop the others.
-  ///
-  /// - Throws: ``OutputError`` if standard output fails; ``Interrupted``.
   func all(parallel: Int) async throws -> ExitStatus {
     let result = await Interruption.cancelling { try await fetchAll(parallel) }
     progress.finish()

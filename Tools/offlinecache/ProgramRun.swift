@@ -14,7 +14,6 @@ struct ProgramRun: Sendable {
   ///   - arguments: Its arguments, without its name.
   ///   - environment: Its environment, each member with an equals sign.
   ///   - discarded: The descriptors whose output is thrown away: 1, 2, both or none.
-  /// - Throws: ``ToolError`` if it cannot be started.
   init(
     _ path: String, _ arguments: [Argument], environment: [Argument] = ProgramRun.environment(),
     discarded: [Int32] = []
@@ -80,8 +79,6 @@ struct ProgramRun: Sendable {
   }
 
   /// Becomes another program: with its arguments, its environment, and all files that are open here.
-  ///
-  /// - Throws: ``ToolError`` if it cannot be started.
   static func become(_ path: String, _ arguments: [Argument], environment: [Argument]) throws
     -> Never
   {

@@ -10,8 +10,6 @@ final class ReportLines: Sendable {
   init(beside progress: ProgressLine) { self.progress = progress }
 
   /// Writes lines, which may stay in a buffer until ``flush()``.
-  ///
-  /// - Throws: ``OutputError`` if standard output fails.
   func write(_ lines: [String]) throws(OutputError) {
     try progress.aside { () throws(OutputError) in
       try output.withLock { output throws(OutputError) in

@@ -8,8 +8,6 @@ enum SubstituteOption {
     help: "Answer URLs with local files, as listed in this table")
 
   /// Reads the tables, or returns `nil` if none is given.
-  ///
-  /// - Throws: ``SubstituteError`` with file, line and remedy.
   static func read(_ invocation: Invocation) throws -> Substitutes? {
     let paths = invocation.all(option)
     guard !paths.isEmpty else { return nil }
