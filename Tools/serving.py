@@ -53,9 +53,9 @@ def folder(name):
     return tempfile.TemporaryDirectory(prefix=f"offlinecache-{name}.", ignore_cleanup_errors=True)
 
 
-def build(product):
+def build(product, *flags):
     """Builds a program for release; returns its path."""
-    command = ["swift", "build", "--package-path", PACKAGE, "-c", "release"]
+    command = ["swift", "build", "--package-path", PACKAGE, "-c", "release", *flags]
     subprocess.run(command + ["--product", product], check=True, stdout=sys.stderr)
     folder = subprocess.run(command + ["--show-bin-path"], check=True, capture_output=True)
     return os.path.join(folder.stdout.decode().strip(), product)
