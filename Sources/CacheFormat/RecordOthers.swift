@@ -28,24 +28,17 @@ package struct RemoveRecord: Sendable, Hashable {
 
   /// Encodes the record, ready to be placed.
   package var bytes: [UInt8] {
-    var bytes = RecordFrame.begin(.remove, reserving: 32)
-    bytes.append(littleEndian: keyHash.high)
-    bytes.append(littleEndian: keyHash.low)
-    bytes.append(littleEndian: variant)
-    bytes.append(littleEndian: UInt64(reason.rawValue))
-    RecordFrame.pad(&bytes)
-    return bytes
+    RecordFrame.record(
+      .remove, [keyHash.high, keyHash.low, variant, UInt64(reason.rawValue)])
   }
 
   /// Reads the payload of a checked record.
   package init?(payload: [UInt8]) {
-    var cursor = RecordCursor(payload, from: 0, to: payload.count)
-    guard let high = cursor.number(UInt64.self), let low = cursor.number(UInt64.self),
-      let variant = cursor.number(UInt64.self), let reason = cursor.number(UInt64.self)
-    else { return nil }
+    let numbers = RecordFrame.numbers(payload)
+    guard numbers.count >= 4 else { return nil }
     self.init(
-      keyHash: KeyHash(high: high, low: low), variant: variant,
-      reason: RemovalReason(rawValue: UInt8(truncatingIfNeeded: reason)) ?? .asked)
+      keyHash: KeyHash(high: numbers[0], low: numbers[1]), variant: numbers[2],
+      reason: RemovalReason(rawValue: UInt8(truncatingIfNeeded: numbers[3])) ?? .asked)
   }
 }
 
@@ -77,30 +70,22 @@ package struct SettledRecord: Sendable, Hashable {
 
   /// Encodes the record, ready to be placed.
   package var bytes: [UInt8] {
-    var bytes = RecordFrame.begin(.settled, reserving: 48)
-    bytes.append(littleEndian: keyHash.high)
-    bytes.append(littleEndian: keyHash.low)
-    bytes.append(littleEndian: variant)
-    bytes.append(littleEndian: segment)
-    bytes.append(littleEndian: offset)
-    bytes.append(littleEndian: bodyFile)
-    bytes.append(littleEndian: overhead)
-    bytes.append(littleEndian: UInt32(0))
-    RecordFrame.pad(&bytes)
-    return bytes
+    RecordFrame.record(
+      .settled,
+      [
+        keyHash.high, keyHash.low, variant, UInt64(segment) | UInt64(offset) << 32, bodyFile,
+        UInt64(overhead),
+      ])
   }
 
   /// Reads the payload of a checked record.
   package init?(payload: [UInt8]) {
-    var cursor = RecordCursor(payload, from: 0, to: payload.count)
-    guard let high = cursor.number(UInt64.self), let low = cursor.number(UInt64.self),
-      let variant = cursor.number(UInt64.self), let segment = cursor.number(UInt32.self),
-      let offset = cursor.number(UInt32.self), let bodyFile = cursor.number(UInt64.self),
-      let overhead = cursor.number(UInt32.self)
-    else { return nil }
+    let numbers = RecordFrame.numbers(payload)
+    guard numbers.count >= 6 else { return nil }
     self.init(
-      keyHash: KeyHash(high: high, low: low), variant: variant, segment: segment, offset: offset,
-      bodyFile: bodyFile, overhead: overhead)
+      keyHash: KeyHash(high: numbers[0], low: numbers[1]), variant: numbers[2],
+      segment: UInt32(truncatingIfNeeded: numbers[3]), offset: UInt32(numbers[3] >> 32),
+      bodyFile: numbers[4], overhead: UInt32(truncatingIfNeeded: numbers[5]))
   }
 }
 
@@ -124,31 +109,25 @@ package enum TouchRecord {
 
   /// Encodes a record, ready to be placed.
   package static func bytes(_ touches: some Collection<Touch>) -> [UInt8] {
-    var bytes = RecordFrame.begin(.touch, reserving: 32 * touches.count)
-    for touch in touches {
-      bytes.append(littleEndian: touch.keyHash.high)
-      bytes.append(littleEndian: touch.keyHash.low)
-      bytes.append(littleEndian: touch.variant)
-      bytes.append(littleEndian: UInt64(bitPattern: touch.accessed.nanoseconds))
-    }
-    RecordFrame.pad(&bytes)
-    return bytes
+    RecordFrame.record(
+      .touch,
+      touches.flatMap {
+        [
+          $0.keyHash.high, $0.keyHash.low, $0.variant,
+          UInt64(bitPattern: $0.accessed.nanoseconds),
+        ]
+      })
   }
 
   /// Reads the payload of a checked record; ignores an incomplete access at the end.
   package static func touches(payload: [UInt8]) -> [Touch] {
-    var cursor = RecordCursor(payload, from: 0, to: payload.count)
-    var touches: [Touch] = []
-    touches.reserveCapacity(payload.count / 32)
-    while let high = cursor.number(UInt64.self), let low = cursor.number(UInt64.self),
-      let variant = cursor.number(UInt64.self), let time = cursor.number(UInt64.self)
-    {
-      touches.append(
-        Touch(
-          keyHash: KeyHash(high: high, low: low), variant: variant,
-          accessed: Timestamp(nanoseconds: Int64(bitPattern: time))))
+    let numbers = RecordFrame.numbers(payload)
+    return stride(from: 0, through: numbers.count - 4, by: 4).map { place in
+      Touch(
+        keyHash: KeyHash(high: numbers[place], low: numbers[place + 1]),
+        variant: numbers[place + 2],
+        accessed: Timestamp(nanoseconds: Int64(bitPattern: numbers[place + 3])))
     }
-    return touches
   }
 }
 
@@ -170,49 +149,29 @@ package struct LimitsRecord: Sendable, Hashable {
 
   /// Encodes the record, ready to be placed.
   package var bytes: [UInt8] {
-    var bytes = RecordFrame.begin(.limits, reserving: 8 * values.count)
-    for value in values { bytes.append(littleEndian: value) }
-    RecordFrame.pad(&bytes)
-    return bytes
+    RecordFrame.record(.limits, values)
   }
 
   /// Reads the payload of a checked record.
   package init?(payload: [UInt8]) {
-    var cursor = RecordCursor(payload, from: 0, to: payload.count)
-    var values: [UInt64] = []
-    while values.count < Self.count, let value = cursor.number(UInt64.self) {
-      values.append(value)
-    }
+    values = Array(RecordFrame.numbers(payload).prefix(Self.count))
     guard values.count == Self.count else { return nil }
-    self.values = values
   }
 }
 
 /// A record without payload: all entries before it were removed.
 package enum ClearRecord {
   /// Encodes the record, ready to be placed.
-  package static var bytes: [UInt8] {
-    var bytes = RecordFrame.begin(.clear, reserving: 0)
-    RecordFrame.pad(&bytes)
-    return bytes
-  }
+  package static var bytes: [UInt8] { RecordFrame.record(.clear, []) }
 }
 
 /// The last record of a segment; it contains the number of the next segment.
 package enum SealRecord {
   /// Encodes the record, ready to be placed.
-  package static func bytes(next: UInt64) -> [UInt8] {
-    var bytes = RecordFrame.begin(.seal, reserving: 8)
-    bytes.append(littleEndian: next)
-    RecordFrame.pad(&bytes)
-    return bytes
-  }
+  package static func bytes(next: UInt64) -> [UInt8] { RecordFrame.record(.seal, [next]) }
 
   /// Reads the payload of a checked record.
-  package static func next(payload: [UInt8]) -> UInt64? {
-    var cursor = RecordCursor(payload, from: 0, to: payload.count)
-    return cursor.number(UInt64.self)
-  }
+  package static func next(payload: [UInt8]) -> UInt64? { RecordFrame.numbers(payload).first }
 }
 
 /// A record that says that all segments up to a number were dropped, because no record in them is
@@ -220,15 +179,26 @@ package enum SealRecord {
 package enum DropRecord {
   /// Encodes the record, ready to be placed.
   package static func bytes(through number: UInt64) -> [UInt8] {
-    var bytes = RecordFrame.begin(.drop, reserving: 8)
-    bytes.append(littleEndian: number)
-    RecordFrame.pad(&bytes)
-    return bytes
+    RecordFrame.record(.drop, [number])
   }
 
   /// Reads the payload of a checked record.
-  package static func through(payload: [UInt8]) -> UInt64? {
+  package static func through(payload: [UInt8]) -> UInt64? { RecordFrame.numbers(payload).first }
+}
+
+/// The payloads of these records are numbers of 64 bits; two of 32 bits make one, the first in its
+/// lower half.
+extension RecordFrame {
+  fileprivate static func record(_ type: RecordType, _ numbers: [UInt64]) -> [UInt8] {
+    var bytes = begin(type, reserving: 8 * numbers.count)
+    for number in numbers { bytes.append(littleEndian: number) }
+    pad(&bytes)
+    return bytes
+  }
+
+  /// Returns the numbers of a payload; bytes after the last whole one are ignored.
+  fileprivate static func numbers(_ payload: [UInt8]) -> [UInt64] {
     var cursor = RecordCursor(payload, from: 0, to: payload.count)
-    return cursor.number(UInt64.self)
+    return (0..<payload.count / 8).compactMap { _ in cursor.number() }
   }
 }
