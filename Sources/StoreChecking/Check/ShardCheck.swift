@@ -38,7 +38,13 @@ final class ShardCheck {
       var missing = Set(known)
       guard try checkNames(of: number, entries, &missing) else { break }
       // The directories of these keys were not in the list.
-      for hash in missing { try check(hash, in: number) }
+      for hash in missing {
+        let entries = store.entries
+        let shard = try? OpenFile(
+          fileSystem.open(Layout.shard(number), in: entries.directory, [.read, .directory]))
+        try check([hash], in: number, shard?.descriptor.raw, entries)
+        withExtendedLifetime(shard) {}
+      }
       if !store.isOutdated(entries) { break }
     }
     // A body may not have been read to its end.
@@ -107,23 +113,6 @@ final class ShardCheck {
 
   private func path(of shard: Int) -> [UInt8] {
     Array("entries/".utf8) + Layout.shard(shard).bytes
-  }
-
-  /// Checks a key whose directory was not in the list.
-  private func check(_ hash: KeyHash, in number: Int) throws(CheckError) {
-    let entries = store.entries
-    let shard = try? fileSystem.open(
-      Layout.shard(number), in: entries.directory, [.read, .directory])
-    switch shard {
-    case .some(let shard): try check(hash, in: number, shard, entries)
-    case .none: try check([hash], in: number, nil, entries)
-    }
-  }
-
-  private func check(
-    _ hash: KeyHash, in number: Int, _ shard: borrowing Descriptor, _ entries: EntriesDirectory
-  ) throws(CheckError) {
-    try check([hash], in: number, shard.raw, entries)
   }
 
   /// Checks some keys.
