@@ -1,7 +1,7 @@
 import CommandLineTools
 import HTTPSemantics
 
-enum BrowseCommand {
+enum BrowseCommand: ToolCommand {
   private static let words = Parameter(
     "url", .bytes, .any,
     help: "The page to open, https:// if nothing else is said; without it, the list of what is "

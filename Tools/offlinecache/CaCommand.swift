@@ -2,7 +2,7 @@ import CacheFormat
 import CachingProxy
 import CommandLineTools
 
-enum CaCommand {
+enum CaCommand: ToolCommand {
   private static let constraint = Option(
     "name-constraint", .hostName, repeats: true,
     help: "Let the authority vouch for this host and those below it alone")

@@ -5,7 +5,7 @@ import HTTPCaching
 import HTTPSemantics
 import HTTPTransports
 
-enum CheckCommand {
+enum CheckCommand: ToolCommand {
   private static let urls = Parameter(
     "url", .address, .any, help: "The URLs to check; http or https")
   private static let list = Option(

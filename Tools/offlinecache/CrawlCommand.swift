@@ -4,7 +4,7 @@ import CurlHTTP
 import HTTPSemantics
 import SiteCrawling
 
-enum CrawlCommand {
+enum CrawlCommand: ToolCommand {
   private static let urls = Parameter(
     "url", .address, .oneOrMore, help: "The pages to start with; http or https")
   private static let depth = Option(

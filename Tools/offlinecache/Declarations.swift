@@ -12,6 +12,14 @@ enum Declarations {
   static let key = Parameter("key", .key, help: "The key of the entry")
   static let keys = Parameter("key", .key, .oneOrMore, help: "The keys of the entries")
 
+  static let commands: [any ToolCommand.Type] = [
+    FetchCommand.self, CrawlCommand.self, DownloadCommand.self, CheckCommand.self,
+    UploadCommand.self, ServeCommand.self, BrowseCommand.self, PutCommand.self, GetCommand.self,
+    ShowCommand.self, ListCommand.self, RemoveCommand.self, PinCommand.self, UnpinCommand.self,
+    TrimCommand.self, SettleCommand.self, LimitCommand.self, StatsCommand.self,
+    ReachabilityCommand.self, RemoteCommand.self, CaCommand.self,
+  ]
+
   static let tool = Command(
     "offlinecache",
     summary: "Keeps HTTP responses, and any other bytes, in a store of plain files",
@@ -22,16 +30,7 @@ enum Declarations {
         + "TIME is 30s, 5m, 12h or 7d."
     ],
     options: [store],
-    subcommands: [
-      FetchCommand.declaration, CrawlCommand.declaration, DownloadCommand.declaration,
-      CheckCommand.declaration, UploadCommand.declaration, ServeCommand.declaration,
-      BrowseCommand.declaration, PutCommand.declaration, GetCommand.declaration,
-      ShowCommand.declaration, ListCommand.declaration, RemoveCommand.declaration,
-      PinCommand.pinDeclaration, PinCommand.unpinDeclaration, TrimCommand.declaration,
-      SettleCommand.declaration,
-      LimitCommand.declaration, StatsCommand.declaration, ReachabilityCommand.declaration,
-      RemoteCommand.declaration, CaCommand.declaration,
-    ],
+    subcommands: commands.map { $0.declaration },
     examples: [
       .init("offlinecache fetch https://example.org/ -o page.html", "Fetches through the cache"),
       .init(

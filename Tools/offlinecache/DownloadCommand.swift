@@ -6,7 +6,7 @@ import HTTPSemantics
 import HTTPTransports
 import MessageDigests
 
-enum DownloadCommand {
+enum DownloadCommand: ToolCommand {
   private static let urls = Parameter(
     "url", .address, .any, help: "The URLs to download; http or https")
   static let folder = Option(

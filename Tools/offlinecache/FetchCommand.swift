@@ -4,7 +4,7 @@ import CurlHTTP
 import HTTPCaching
 import HTTPSemantics
 
-enum FetchCommand {
+enum FetchCommand: ToolCommand {
   private static let urls = Parameter(
     "url", .address, .any, help: "The URLs to fetch; http or https")
   private static let list = Option(

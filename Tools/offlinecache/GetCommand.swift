@@ -3,7 +3,7 @@ import CacheStore
 import CommandLineTools
 import HTTPSemantics
 
-enum GetCommand {
+enum GetCommand: ToolCommand {
   static let output = Option(
     "output", short: "o", .path.named("FILE"),
     help: "Write to a file, which gets its name when it is complete; - is standard output")

@@ -2,7 +2,7 @@ import CacheFormat
 import CacheStore
 import CommandLineTools
 
-enum LimitCommand {
+enum LimitCommand: ToolCommand {
   private static let bytes = Option("bytes", .limit, help: "The largest size of the store")
   private static let entries = Option("entries", .limit, help: "Entries the store may have")
   private static let entryBytes = Option("entry-bytes", .limit, help: "The largest body")

@@ -2,7 +2,7 @@ import CacheFormat
 import CacheStore
 import CommandLineTools
 
-enum ListCommand {
+enum ListCommand: ToolCommand {
   enum Order: String, CaseIterable, Sendable {
     case access, size, age
   }

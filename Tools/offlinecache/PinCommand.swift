@@ -2,13 +2,11 @@ import CacheFormat
 import CacheStore
 import CommandLineTools
 
-enum PinCommand {
-  static let pinDeclaration = Command(
+enum PinCommand: ToolCommand {
+  static let declaration = Command(
     "pin", summary: "Keeps entries from being evicted",
     discussion: ["Pins count against their own quota: see 'offlinecache limit --help'."],
     parameters: [Declarations.keys])
-  static let unpinDeclaration = Command(
-    "unpin", summary: "Lets entries be evicted again", parameters: [Declarations.keys])
 
   static func run(_ invocation: Invocation) throws -> ExitStatus {
     try withStore(invocation, .change) { store in
@@ -30,4 +28,11 @@ enum PinCommand {
       return status
     }
   }
+}
+
+enum UnpinCommand: ToolCommand {
+  static let declaration = Command(
+    "unpin", summary: "Lets entries be evicted again", parameters: [Declarations.keys])
+
+  static func run(_ invocation: Invocation) throws -> ExitStatus { try PinCommand.run(invocation) }
 }

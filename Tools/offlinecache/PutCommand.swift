@@ -3,7 +3,7 @@ import CacheStore
 import CommandLineTools
 import HTTPSemantics
 
-enum PutCommand {
+enum PutCommand: ToolCommand {
   private static let file = Parameter("file", .path, help: "The file to store; - is standard input")
   private static let status = Option(
     "status", .integer(in: 200...599), help: "Store this HTTP status code")

@@ -3,7 +3,7 @@ import CacheSystem
 import CommandLineTools
 import Reachability
 
-enum ReachabilityCommand {
+enum ReachabilityCommand: ToolCommand {
   private static let watch = Flag("watch", help: "Continue and print each change, until Ctrl-C")
   private static let probe = Option(
     "probe", .probe, help: "Confirm a network by a TCP connection to this server")

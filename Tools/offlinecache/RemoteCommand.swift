@@ -5,7 +5,7 @@ import CurlHTTP
 import HTTPSemantics
 import RemoteTier
 
-enum RemoteCommand {
+enum RemoteCommand: ToolCommand {
   private static let prefix = Parameter(
     "prefix", .text.named("PREFIX"), .any,
     help: "The beginning of the URLs; without one, all responses")

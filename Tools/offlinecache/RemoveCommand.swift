@@ -2,7 +2,7 @@ import CacheFormat
 import CacheStore
 import CommandLineTools
 
-enum RemoveCommand {
+enum RemoveCommand: ToolCommand {
   private static let keys = Parameter("key", .key, .any, help: "The keys of the entries")
   private static let prefix = Option(
     "prefix", .key, help: "Remove all entries whose keys begin with this")

@@ -8,7 +8,7 @@ import HTTPCaching
 import HTTPSemantics
 import HTTPTransports
 
-enum ServeCommand {
+enum ServeCommand: ToolCommand {
   static let listen = Option(
     "listen", .listenAddress, default: ListenAddress(host: "127.0.0.1", port: 8080),
     help: "Where to listen; port 0 takes a free one")

@@ -1,7 +1,7 @@
 import CacheStore
 import CommandLineTools
 
-enum SettleCommand {
+enum SettleCommand: ToolCommand {
   static let declaration = Command(
     "settle", summary: "Writes the files of entries that only the journal has so far",
     discussion: [

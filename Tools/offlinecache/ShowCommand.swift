@@ -2,7 +2,7 @@ import CacheFormat
 import CacheStore
 import CommandLineTools
 
-enum ShowCommand {
+enum ShowCommand: ToolCommand {
   static let declaration = Command(
     "show", summary: "Prints the metadata of an entry, without its body",
     discussion: ["Several responses of one key (variants) are printed one after the other."],

@@ -2,7 +2,7 @@ import CacheFormat
 import CacheStore
 import CommandLineTools
 
-enum StatsCommand {
+enum StatsCommand: ToolCommand {
   static let declaration = Command(
     "stats", summary: "Prints the number of entries and the space that the store uses",
     discussion: [

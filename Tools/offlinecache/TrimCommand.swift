@@ -1,7 +1,7 @@
 import CacheStore
 import CommandLineTools
 
-enum TrimCommand {
+enum TrimCommand: ToolCommand {
   private static let bytes = Option(
     "bytes", .size(), help: "Evict until the store has at most this size")
 

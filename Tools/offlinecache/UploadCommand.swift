@@ -3,7 +3,7 @@ import CommandLineTools
 import CurlHTTP
 import HTTPSemantics
 
-enum UploadCommand {
+enum UploadCommand: ToolCommand {
   private static let url = Parameter("url", .address, help: "The URL to send to; http or https")
   private static let file = Option(
     "file", short: "f", .path.named("PATH"), help: "Send a file unchanged")
