@@ -37,26 +37,16 @@ package struct ExitStatus: Sendable, Hashable, RawRepresentable {
 /// The statuses of a tool whose command throws, for tools with other conventions than
 /// ``ExitStatus``.
 package struct FailureStatuses: Sendable, Hashable {
-  package var usage: ExitStatus
-  package var failure: ExitStatus
-  package var outputClosed: ExitStatus
+  package var usage = ExitStatus.usage
+  package var failure = ExitStatus.failure
+  package var outputClosed = ExitStatus.outputClosed
   /// A signal ended the work; `nil` stands for 128 plus the number of the signal.
   package var interrupted: ExitStatus?
 
+  package static let usual = FailureStatuses()
   package static let fsck = FailureStatuses(
     usage: .wrongUsage, failure: .operationalError, outputClosed: .operationalError,
     interrupted: .cancelled)
-
-  /// Creates statuses; the defaults are those of ``ExitStatus``.
-  package init(
-    usage: ExitStatus = .usage, failure: ExitStatus = .failure,
-    outputClosed: ExitStatus = .outputClosed, interrupted: ExitStatus? = nil
-  ) {
-    self.usage = usage
-    self.failure = failure
-    self.outputClosed = outputClosed
-    self.interrupted = interrupted
-  }
 
   func signal(_ number: Int32) -> ExitStatus { interrupted ?? .signal(number) }
 }

@@ -39,7 +39,7 @@ package enum Interruption {
   /// - Parameters:
   ///   - statuses: The exit statuses of a process that is ended by force.
   ///   - patience: The seconds after which it is.
-  package static func watch(statuses: FailureStatuses = FailureStatuses(), patience: Int = 2) {
+  package static func watch(statuses: FailureStatuses = .usual, patience: Int = 2) {
     state.withLock { state in
       state.statuses = statuses
       state.patience = Int32(min(max(patience, 0), 3600))

@@ -1,37 +1,25 @@
 internal import CacheSystem
 import Synchronization
 
-package struct Progress: Sendable, Hashable {
-  package var done: Int
+struct Progress: Sendable, Hashable {
+  var done: Int
   /// All items, or `nil` if their number is not known.
-  package var total: Int?
-  package var bytes: UInt64
+  var total: Int?
+  var bytes: UInt64
   /// The part of `bytes` that existed before the work began. It counts for the share, but not for
   /// the rate.
-  package var bytesBefore: UInt64
+  var bytesBefore: UInt64 = 0
   /// All bytes, or `nil` if their number is not known. If it is above 0, it gives the share instead
   /// of the items; 0 means that no bytes are moved.
-  package var totalBytes: UInt64?
-  package var seconds: Double
-
-  package init(
-    done: Int, total: Int?, bytes: UInt64, bytesBefore: UInt64 = 0, totalBytes: UInt64? = nil,
-    seconds: Double
-  ) {
-    self.done = done
-    self.total = total
-    self.bytes = bytes
-    self.bytesBefore = min(bytesBefore, bytes)
-    self.totalBytes = totalBytes
-    self.seconds = seconds
-  }
+  var totalBytes: UInt64?
+  var seconds: Double
 
   /// The progress in one line of at most `width` columns.
   ///
   ///     [=======>        ]  45%  900/2000  12.3 MiB  8.1 MiB/s  0:12 left
   ///
   /// On a narrow terminal the bar is left out first, then the parts on the right.
-  package func line(width: Int) -> String {
+  func line(width: Int) -> String {
     var parts: [String] = []
     if let share { parts.append(pad("\(Int(share * 100))%", to: 4)) }
     parts.append(total.map { "\(done)/\($0)" } ?? "\(done)")
@@ -134,7 +122,8 @@ package final class ProgressLine: Sendable {
   ) {
     change { progress in
       progress = Progress(
-        done: done, total: total, bytes: bytes, bytesBefore: bytesBefore, totalBytes: totalBytes,
+        done: done, total: total, bytes: bytes, bytesBefore: min(bytesBefore, bytes),
+        totalBytes: totalBytes,
         seconds: progress.seconds)
     }
   }

@@ -14,7 +14,7 @@ package enum Tool {
   ///     ``Interrupted`` with `interrupted`. A closed output ends the tool without a message, with
   ///     `outputClosed`.
   package static func main(
-    _ command: Command, statuses: FailureStatuses = FailureStatuses(), patience: Int = 2,
+    _ command: Command, statuses: FailureStatuses = .usual, patience: Int = 2,
     _ body: (Invocation) async throws -> ExitStatus
   ) async -> Never {
     fillStandardDescriptors()

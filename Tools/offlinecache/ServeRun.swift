@@ -22,11 +22,7 @@ extension ServeCommand {
 
   /// Serves until a signal stops the server, or the browser ends.
   ///
-  /// - Parameters:
-  ///   - store: The store.
-  ///   - invocation: The command line.
-  ///   - signals: The signals that stop the server.
-  ///   - browser: The browser that is opened once the server listens; `nil` for `serve`.
+  /// - Parameter browser: The browser that is opened once the server listens; `nil` for `serve`.
   static func serve(
     _ store: Store, _ invocation: Invocation, _ signals: ServeSignals, browser: Browser? = nil
   ) async throws {

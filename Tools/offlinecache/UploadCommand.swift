@@ -74,7 +74,7 @@ enum UploadCommand: ToolCommand {
       let isShown = !invocation[quiet] && (invocation[progress] || Terminal.isTerminal(2))
       let run = UploadRun(
         client: client, request: sent, body: body, output: invocation[GetCommand.output],
-        isQuiet: invocation[quiet], showsProgress: isShown)
+        isQuiet: invocation[quiet], progress: ProgressLine(total: 1, isEnabled: isShown))
       return try await run.run()
     }
   }

@@ -15,18 +15,6 @@ struct UploadRun: Sendable {
   let isQuiet: Bool
   let progress: ProgressLine
 
-  init(
-    client: CachingClient, request: HTTPRequest, body: UploadBody, output: Argument?,
-    isQuiet: Bool, showsProgress: Bool
-  ) {
-    self.client = client
-    self.request = request
-    self.body = body
-    self.output = output
-    self.isQuiet = isQuiet
-    progress = ProgressLine(total: 1, isEnabled: showsProgress)
-  }
-
   /// Sends the request and returns the exit status.
   ///
   /// - Throws: ``OutputError``; ``Interrupted``.
