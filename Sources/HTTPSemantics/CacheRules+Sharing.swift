@@ -2,10 +2,11 @@
 extension CacheRules {
   /// Returns whether a stored response may be given to other machines, or taken from them.
   ///
-  /// It must be one that every shared cache may store (RFC 9111, section 3), and in addition: a
-  /// whole response with a status that says what a URL stands for; without `Set-Cookie` and
-  /// `private`; not meant for one user, whatever its fields say; and selected only by request fields whose values are
-  /// not concealed, because another machine conceals them with another key.
+  /// It must be one that every shared cache may store (RFC 9111, section 3), by `Cache-Control` and
+  /// by `CDN-Cache-Control`, and in addition: a whole response with a status that says what a URL
+  /// stands for; without `Set-Cookie` and `private`; not meant for one user, whatever its fields say;
+  /// and selected only by request fields whose values are not concealed, because another machine
+  /// conceals them with another key.
   ///
   /// - Parameters:
   ///   - response: The stored response.
@@ -15,7 +16,15 @@ extension CacheRules {
       !response.fields.contains("Set-Cookie"),
       response.selection.fields.allSatisfy({ !isConcealed($0) })
     else { return false }
-    let rules = CacheRules(role: .sharedCache)
+    var rules = CacheRules(role: .sharedCache)
+    guard mayShare(response, of: url, rules) else { return false }
+    rules.targetedFields = fieldsForCDNs
+    return mayShare(response, of: url, rules)
+  }
+
+  private static func mayShare(
+    _ response: StoredResponse, of url: NormalizedURL, _ rules: CacheRules
+  ) -> Bool {
     let head = HTTPResponseHead(status: response.status, fields: response.fields)
     let shared = StoredResponse(
       status: response.status, fields: response.fields, requestTime: response.requestTime,

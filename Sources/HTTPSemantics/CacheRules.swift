@@ -15,8 +15,12 @@ public struct CacheRules: Sendable, Hashable {
   public var role: Role
 
   /// The names of the fields that take precedence over `Cache-Control`, the first one first (RFC
-  /// 9213).
-  public var targetedFields: [String]
+  /// 9213). None by default: they are for caches of the origin, such as ``fieldsForCDNs``.
+  public var targetedFields: [String] = []
+
+  /// The targeted fields for a cache that works for an origin, as a reverse proxy (RFC 9213, section
+  /// 3).
+  public static let fieldsForCDNs = ["CDN-Cache-Control"]
 
   /// The part of its age at receipt for which a response without an explicit lifetime stays fresh,
   /// in percent. RFC 9111, section 4.2.2 calls 10 typical. Clamped to 0...100.
@@ -37,11 +41,10 @@ public struct CacheRules: Sendable, Hashable {
   /// Whether the history has responses and requests with `no-store`, too.
   public var keepsNoStore = false
 
-  /// Creates the default rules of a role. A shared cache obeys `CDN-Cache-Control`.
+  /// Creates the default rules of a role.
   public init(role: Role = .privateCache, setCookie: SetCookie = .drop) {
     self.role = role
     self.setCookie = setCookie
-    targetedFields = role == .sharedCache ? ["CDN-Cache-Control"] : []
   }
 
   var isShared: Bool { role == .sharedCache }

@@ -16,9 +16,13 @@ struct Laboratory {
 
     var rules: CacheRules {
       switch self {
-      case .sharedCache: CacheRules(role: .sharedCache, setCookie: .keep)
+      case .sharedCache:
+        // The cases are those of a reverse proxy.
+        var rules = CacheRules(role: .sharedCache, setCookie: .keep)
+        rules.targetedFields = CacheRules.fieldsForCDNs
+        return rules
       // The history must change nothing online.
-      case .privateCache: .withHistory
+      case .privateCache: return .withHistory
       }
     }
   }

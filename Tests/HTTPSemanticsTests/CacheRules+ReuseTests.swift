@@ -217,7 +217,7 @@ struct CacheRulesReuseTests {
     func reuse(_ rules: CacheRules) -> Reuse {
       rules.reuse(of: stored(fields, rules: rules), for: RequestDirectives(), at: later(3))
     }
-    #expect(reuse(.shared) == .fresh(ttl: 3597))
+    #expect(reuse(.reverse) == .fresh(ttl: 3597))
     #expect(reuse(CacheRules()) == .mustValidate(.stale(by: 2)))
   }
 

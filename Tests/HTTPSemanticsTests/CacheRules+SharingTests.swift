@@ -26,6 +26,17 @@ struct CacheRulesSharingTests {
     #expect(try !mayShare(control))
   }
 
+  @Test(arguments: [
+    ("private", "max-age=60"), ("no-store", "max-age=60"), ("max-age=60", "private"),
+    ("max-age=60", "no-store"), ("max-age=60, public", "private=\"X\""),
+  ])
+  func `what either of Cache-Control and CDN-Cache-Control forbids is not shared`(
+    control: String, targeted: String
+  ) throws {
+    #expect(try !mayShare(control, [HTTPField("CDN-Cache-Control", targeted)]))
+    #expect(try mayShare("max-age=60", [HTTPField("CDN-Cache-Control", "max-age=60")]))
+  }
+
   @Test func `what is meant for one user is not shared, whatever its fields say`() throws {
     #expect(try !mayShare("public, max-age=60", isPersonal: true))
     #expect(try !mayShare("public, max-age=60", [HTTPField("set-cookie", "a=b")]))

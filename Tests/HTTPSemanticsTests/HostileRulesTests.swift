@@ -20,7 +20,7 @@ struct HostileRulesTests {
       HTTPField("Expires", junk), HTTPField("Vary", junk), HTTPField("Pragma", junk),
     ]
     let request = HTTPRequest(url: try NormalizedURL("http://a/"), fields: fields)
-    let rules = CacheRules.shared
+    let rules = CacheRules.reverse
     let head = HTTPResponseHead(status: 200, fields: fields)
     #expect(rules.whyNotStored(request, head, now: received) == .noStoreRequest)
     let response = stored(rules.fieldsToStore(fields, receivedAt: received), rules: rules)

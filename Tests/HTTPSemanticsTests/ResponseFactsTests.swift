@@ -65,7 +65,7 @@ struct ResponseFactsTests {
     let fields: (String) -> ResponseFacts = { value in
       self.facts(
         HTTPField("Expires", "0"), HTTPField("cdn-cache-control", value),
-        HTTPField("Cache-Control", "no-store"), rules: .shared)
+        HTTPField("Cache-Control", "no-store"), rules: .reverse)
     }
     #expect(fields("max-age=5").expires == .absent)
     #expect(fields("max-age=5").directives.maxAge == 5)

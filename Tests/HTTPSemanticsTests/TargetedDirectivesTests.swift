@@ -3,7 +3,7 @@ import Testing
 
 struct TargetedDirectivesTests {
   private func directives(
-    _ targeted: String, _ rest: HTTPField..., rules: CacheRules = .shared
+    _ targeted: String, _ rest: HTTPField..., rules: CacheRules = .reverse
   ) -> ResponseDirectives {
     ResponseDirectives(
       HTTPFields([HTTPField("CDN-Cache-Control", targeted)] + rest), rules: rules)
@@ -16,9 +16,9 @@ struct TargetedDirectivesTests {
     #expect(!read.noStore && read.isPrivate == .absent)
   }
 
-  @Test func `a private cache does not look at CDN-Cache-Control`() {
-    let read = directives(
-      "max-age=10000", HTTPField("Cache-Control", "no-store"), rules: CacheRules())
+  @Test(arguments: [CacheRules(), .shared])
+  func `a cache that does not work for an origin ignores CDN-Cache-Control`(rules: CacheRules) {
+    let read = directives("max-age=10000", HTTPField("Cache-Control", "no-store"), rules: rules)
     #expect(!read.isTargeted)
     #expect(read.noStore && read.maxAge == nil)
   }
@@ -56,7 +56,7 @@ struct TargetedDirectivesTests {
     #expect(all.noStore && all.mustRevalidate && all.proxyRevalidate && all.mustUnderstand)
     #expect(all.isPublic && all.immutable)
     #expect(all.noCache == .all && all.isPrivate == .all)
-    var none = ResponseDirectives(cacheControl("x"), rules: .shared)
+    var none = ResponseDirectives(cacheControl("x"), rules: .reverse)
     #expect(none == ResponseDirectives())
     none = directives("no-store=?0, private=?0, no-cache=?0, public=?0")
     #expect(none.isTargeted && !none.noStore && !none.isPublic)

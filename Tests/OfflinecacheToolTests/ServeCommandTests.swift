@@ -90,6 +90,29 @@ import ToolTesting
     #expect(try serving.running.finish().status == 0)
   }
 
+  @Test(arguments: [true, false])
+  func `CDN-Cache-Control is for the proxy of an origin alone`(isReverse: Bool) throws {
+    let origin = try LoopbackOrigin()
+    defer { origin.stop() }
+    origin.set(
+      "/a",
+      OriginAnswer(
+        [65], fields: ["Cache-Control: private, no-store", "CDN-Cache-Control: max-age=3600"]))
+    let serving =
+      isReverse ? try Serving("--shared", "--origin", origin.base) : try Serving("--shared")
+    for _ in 1...2 {
+      let fetched =
+        isReverse
+        ? try serving.fetch("/a")
+        : try serving.client.run(
+          "fetch", "--refresh", "--proxy", serving.base, "\(origin.base)/a", "-o", "-")
+      #expect(fetched.text == "A")
+    }
+    #expect(origin.requests.count == (isReverse ? 1 : 2))
+    serving.running.child.send(SIGTERM)
+    #expect(try serving.running.finish().status == 0)
+  }
+
   @Test func `it answers under its own names and those of --host, and under no other`() throws {
     let origin = try LoopbackOrigin()
     defer { origin.stop() }

@@ -108,6 +108,9 @@ extension ServeCommand {
       rules: CacheRules(
         role: invocation[shared] ? .sharedCache : .privateCache,
         setCookie: invocation.value(of: setCookie)))
+    if invocation[shared], invocation[origin] != nil {
+      options.rules.targetedFields = CacheRules.fieldsForCDNs
+    }
     try HistoryOption.apply(invocation, to: &options.rules)
     options.transport.addsDefaultFields = false
     options.hotBytes = Int(clamping: invocation.value(of: memory))

@@ -90,7 +90,8 @@ private func checkReuse(_ line: [UInt8], _ request: RequestDirectives) {
 
 /// Reads a structured dictionary, as targeted fields are.
 func fuzzDictionary(_ value: [UInt8]) {
-  let rules = CacheRules(role: .sharedCache)
+  var rules = CacheRules(role: .sharedCache)
+  rules.targetedFields = CacheRules.fieldsForCDNs
   let directives = ResponseDirectives(fields("CDN-Cache-Control", [value]), rules: rules)
   for seconds in [directives.maxAge, directives.sMaxAge, directives.staleIfError] {
     require(seconds.map(isDeltaSeconds) ?? true, "a lifetime is within delta-seconds")

@@ -34,4 +34,11 @@ func asking(_ value: String) -> RequestDirectives {
 
 extension CacheRules {
   static let shared = CacheRules(role: .sharedCache)
+
+  /// The rules of a reverse proxy.
+  static let reverse: CacheRules = {
+    var rules = shared
+    rules.targetedFields = fieldsForCDNs
+    return rules
+  }()
 }
