@@ -1,9 +1,9 @@
 import CacheSystem
 import MessageDigests
 
-/// A secret of the user that conceals the values of `Authorization` and `Cookie` which select
-/// stored responses. The store contains only the HMAC-SHA256 of these values; the key is kept
-/// elsewhere.
+/// A secret of the user that conceals the values of `Authorization`, `Cookie` and other possible
+/// credentials which select stored responses. The store contains only the HMAC-SHA256 of these values;
+/// the key is kept elsewhere.
 ///
 /// Somebody who has only the files of the store can neither read nor guess the values. With another
 /// key, the responses that were stored for a credential are not found; everything else works as

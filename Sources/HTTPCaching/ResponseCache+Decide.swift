@@ -143,9 +143,9 @@ extension ResponseCache {
   /// Returns the responses of other selections whose tags the origin may confirm for this request,
   /// too (RFC 9111, section 4.3.1).
   ///
-  /// Weak tags are excluded, because they do not imply equal bytes. If credentials select, the
-  /// result is empty: a server may use one tag for the pages of all its users, and one user must
-  /// not get the page of another. The same holds for the hosts of a server.
+  /// Weak tags are excluded, because they do not imply equal bytes. So are responses that a field
+  /// selects which may be a credential: a server may use one tag for the pages of all its users, and
+  /// one user must not get the page of another. The same holds for the hosts of a server.
   private func taggedWholes(
     _ others: [StoredVariant], _ request: HTTPRequest
   ) -> [StoredVariant] {
@@ -153,9 +153,7 @@ extension ResponseCache {
     return Array(
       others.filter { variant in
         variant.response.status == 200 && variant.response.facts.entityTag?.isStrong == true
-          && !variant.response.selection.fields.contains {
-            SelectingValue.isCredential($0.name) || $0.name == "host"
-          }
+          && !variant.response.selection.fields.contains { HTTPFields.mayBeCredential($0.name) }
       }.prefix(Self.maximumTags))
   }
 

@@ -33,11 +33,11 @@ extension CacheRules {
       && rules.whyNotStored(HTTPRequest(url: url), head, now: response.responseTime) == nil
   }
 
-  /// Returns whether a value may be the concealed form of another one: 64 hex digits.
+  /// Returns whether a value is concealed, or may be the concealed form of another one: 64 hex digits.
   private static func isConcealed(_ field: SelectedField) -> Bool {
-    guard !SelectingValue.isCredential(field.name) else { return true }
+    if field.name == "authorization" || field.name == "cookie" { return true }
     guard let value = field.value else { return false }
-    return value.count > Selection.maximumValueLength
+    return SelectingValue.isConcealed(field.name, length: value.count)
       || value.count == 64 && value.allSatisfy { ASCII.hexValue($0) != nil }
   }
 }

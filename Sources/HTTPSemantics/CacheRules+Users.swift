@@ -66,8 +66,7 @@ extension HTTPRequest {
     func identifying(_ request: HTTPRequest) -> [HTTPField] {
       request.fields.filter { field in
         let name = field.name.lowercased()
-        return !HTTPFields.harmless.contains(name) && !HTTPFields.ofTheWay.contains(name)
-          && !name.hasPrefix("sec-")
+        return HTTPFields.mayBeCredential(name) && !HTTPFields.ofTheWay.contains(name)
       }.sorted { $0.name.lowercased() < $1.name.lowercased() }
     }
     let (mine, others) = (identifying(self), identifying(other))
@@ -85,9 +84,15 @@ extension HTTPFields {
   /// The request fields that tell where a request comes from, in lower case. `X-Forwarded-User` and
   /// others name the user.
   fileprivate static let ofTheWay: Set<String> = [
-    "forwarded", "origin", "referer", "via", "x-forwarded-for", "x-forwarded-host",
+    "forwarded", "referer", "via", "x-forwarded-for", "x-forwarded-host",
     "x-forwarded-port", "x-forwarded-proto", "x-forwarded-server",
   ]
+
+  /// Returns whether a request field may be a credential or reveal one; `name` is in lower case.
+  /// `Origin` is the host of a page, without its path.
+  package static func mayBeCredential(_ name: String) -> Bool {
+    !harmless.contains(name) && !name.hasPrefix("sec-") && name != "origin"
+  }
 
   /// The request fields that are no credentials and reveal none, in lower case. Any other may be one
   /// (`X-Api-Key`) or reveal one (`Referer`).

@@ -1,14 +1,9 @@
 /// Normalisation of the values of selecting fields, so that values with the same meaning are equal
 /// (RFC 9111, section 4.1).
 package enum SelectingValue {
-  /// Returns whether the value of a field is secret and must not be stored; `name` is in lower
-  /// case.
-  package static func isCredential(_ name: String) -> Bool {
-    name == "authorization" || name == "cookie" || name == "proxy-authorization"
-  }
-
+  /// Returns whether a value must not be stored as it is; `name` is in lower case.
   static func isConcealed(_ name: String, length: Int) -> Bool {
-    length > Selection.maximumValueLength || isCredential(name)
+    length > Selection.maximumValueLength || HTTPFields.mayBeCredential(name)
   }
 
   /// Returns the value of a request's field as it is stored: in its normal form, and concealed if
@@ -27,9 +22,8 @@ package enum SelectingValue {
       joined += Array(separator.utf8) + request[next].value
       last = next
     }
-    if isCredential(name) { return conceal(Array(FieldBytes.trimmed(joined[...]))) }
     let normal = normalized(name, joined)
-    return normal.count > Selection.maximumValueLength ? conceal(normal) : normal
+    return isConcealed(name, length: normal.count) ? conceal(normal) : normal
   }
 
   /// Returns the normal form of a value.
@@ -39,8 +33,8 @@ package enum SelectingValue {
     switch name {
     case "accept", "accept-charset", "accept-encoding", "accept-language":
       Preferences.normalized(value) ?? spaced(value)
-    case "user-agent":
-      // Not a list, and so long that the check of each byte would take noticeable time.
+    case "authorization", "cookie", "proxy-authorization", "user-agent":
+      // Not lists, and so long that the check of each byte would take noticeable time.
       Array(FieldBytes.trimmed(value[...]))
     default:
       spaced(value)

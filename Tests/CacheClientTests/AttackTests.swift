@@ -113,7 +113,7 @@ struct AttackTests {
 
   private func wish(_ path: Int, _ random: inout SplitMix64) -> Wish {
     var fields: HTTPFields = []
-    if random.next() % 3 > 0 { fields.append(HTTPField("X-Kind", "k\(random.next() % 3)")) }
+    if random.next() % 3 > 0 { fields.append(HTTPField("Prefer", "k\(random.next() % 3)")) }
     if random.next() % 3 == 0 { fields.append(HTTPField("Authorization", "u\(random.next() % 2)")) }
     if random.next() % 5 == 0 {
       let first = random.next() % 2 == 0 ? 0 : random.next() % 70_000
@@ -175,7 +175,7 @@ struct AttackTests {
       Issue.record("an answer of nobody: \(head)")
       return
     }
-    let kind = wish.request.fields.first(named: "X-Kind")?.text ?? "-"
+    let kind = wish.request.fields.first(named: "Prefer")?.text ?? "-"
     let user = wish.request.fields.first(named: "Authorization")?.text ?? "-"
     let note = "\(wish.request) \(wish.policy) \(response.cacheStatus) \(head)"
     #expect(identity.path == wish.path, "\(note)")
@@ -234,7 +234,7 @@ struct AttackTests {
       for kind in ["-", "k0", "k1", "k2"] {
         for user in ["-", "u0", "u1"] {
           var fields: HTTPFields = []
-          if kind != "-" { fields.append(HTTPField("X-Kind", kind)) }
+          if kind != "-" { fields.append(HTTPField("Prefer", kind)) }
           if user != "-" { fields.append(HTTPField("Authorization", user)) }
           let wish = Wish(path: number, request: request("/\(number)", fields), policy: .offline)
           let options = FetchOptions(policy: .offline)

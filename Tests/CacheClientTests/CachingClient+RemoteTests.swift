@@ -71,13 +71,13 @@ struct CachingClientRemoteTests {
   @Test("variants follow Vary on each machine")
   func variants() async throws {
     let origin = ScriptedTransport { request in
-      let value = request.fields.first(named: "X-Kind")?.text ?? "-"
-      return .success(ScriptedTransport.Answer(value, fields: fresh(vary: "X-Kind")))
+      let value = request.fields.first(named: "Prefer")?.text ?? "-"
+      return .success(ScriptedTransport.Answer(value, fields: fresh(vary: "Prefer")))
     }
     let server = MemoryServer()
     let (one, two) = (try TierMachine(origin, server), try TierMachine(origin, server))
     let (a, b) = (
-      request("/v", [HTTPField("X-Kind", "a")]), request("/v", [HTTPField("X-Kind", "b")])
+      request("/v", [HTTPField("Prefer", "a")]), request("/v", [HTTPField("Prefer", "b")])
     )
     try await one.fetch(a)
     let other = try await two.fetch(b)

@@ -51,7 +51,7 @@ struct TeamTests {
       let version = versions.withLock { $0[target] ?? 0 }
       return .success(
         ScriptedTransport.Answer(
-          [Self.body("\(target) \(version)")], fields: fresh(10_000, vary: "X-Kind")))
+          [Self.body("\(target) \(version)")], fields: fresh(10_000, vary: "Prefer")))
     }
     let server = MemoryServer(
       isBazel: seed % 2 == 0, hasTags: seed % 3 != 0, keepsRequests: false)
@@ -62,7 +62,7 @@ struct TeamTests {
     for _ in 0..<Self.count {
       let target = "/\(random.below(max(10, Self.count / 5)))"
       let machine = machines[random.below(3)]
-      let asked = request(target, [HTTPField("X-Kind", "\(random.below(2))")])
+      let asked = request(target, [HTTPField("Prefer", "\(random.below(2))")])
       let bytes = try await machine.client.data(for: asked).bytes
       let newest = versions.withLock { $0[target] ?? 0 }
       #expect((0...newest).contains { Self.body("\(target) \($0)") == bytes }, "seed \(seed)")

@@ -45,8 +45,8 @@ struct CachePolicyTests {
     case .noCache: control = "no-cache, max-age=1000"
     }
     var fields: HTTPFields = [HTTPField("Cache-Control", control), HTTPField("ETag", "\"1\"")]
-    if stored == .otherVariant { fields.append(HTTPField("Vary", "X-Kind")) }
-    try sandbox.load(request("/a", [HTTPField("X-Kind", "1")]), head(200, fields), content(10))
+    if stored == .otherVariant { fields.append(HTTPField("Vary", "Prefer")) }
+    try sandbox.load(request("/a", [HTTPField("Prefer", "1")]), head(200, fields), content(10))
     return sandbox
   }
 
@@ -56,7 +56,7 @@ struct CachePolicyTests {
     policy: CachePolicy, stored: Stored
   ) throws {
     let sandbox = try sandbox(stored)
-    let asked = request("/a", [HTTPField("X-Kind", stored == .otherVariant ? "2" : "1")])
+    let asked = request("/a", [HTTPField("Prefer", stored == .otherVariant ? "2" : "1")])
     let decision = sandbox.decide(asked, policy: policy, at: 100)
     #expect(words(decision) == Self.expected(policy, stored))
     if case .serve(let serving) = decision { #expect(try Served(serving).body == content(10)) }

@@ -156,14 +156,18 @@ struct ResponseCacheFindTests {
 
   @Test func `no credential ever stands in a file of the store`() throws {
     let sandbox = try CacheSandbox()
-    let secrets = ["Basic c2VjcmV0LXRva2Vu", "session=hunter2-hunter2", "pass-in-the-url"]
+    let secrets = [
+      "Basic c2VjcmV0LXRva2Vu", "session=hunter2-hunter2", "key-of-a-program", "pass-in-the-url",
+    ]
     let url = try NormalizedURL("http://user-in-the-url:pass-in-the-url@example.com/a")
     let fields: HTTPFields = [
       HTTPField("Authorization", secrets[0]), HTTPField("Cookie", secrets[1]),
+      HTTPField("X-Api-Key", secrets[2]),
     ]
     let asked = HTTPRequest(url: url, fields: fields)
     let varied: HTTPFields = [
-      HTTPField("Cache-Control", "max-age=1000"), HTTPField("Vary", "Cookie, Authorization"),
+      HTTPField("Cache-Control", "max-age=1000"),
+      HTTPField("Vary", "Cookie, Authorization, X-Api-Key"),
     ]
     try sandbox.load(asked, head(200, varied), content(100_000))
     #expect(try sandbox.served(asked)?.body == content(100_000))
@@ -203,6 +207,15 @@ struct ResponseCacheFindTests {
       return
     }
     #expect(again.request == asked)
+  }
+
+  @Test func `a page that a key selects is not confirmed for who has another one`() throws {
+    let sandbox = try CacheSandbox()
+    let alice = request("/a", [HTTPField("X-Api-Key", "alice")])
+    try sandbox.load(alice, head(200, fields("X-Api-Key", tag: "a")), content(10))
+    let bob = request("/a", [HTTPField("X-Api-Key", "bob")])
+    let forwarding = try #require(sandbox.forward(bob, policy: .protocolRules))
+    #expect(!forwarding.request.hasCondition)
   }
 
   @Test func `what is opened must be what was found`() throws {

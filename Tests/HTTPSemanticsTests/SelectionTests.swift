@@ -63,8 +63,8 @@ struct SelectionTests {
     #expect(Selection(fields: made.fields.reversed()) == made)
   }
 
-  @Test(arguments: ["Authorization", "Cookie", "Proxy-Authorization"])
-  func `credentials are kept concealed`(name: String) throws {
+  @Test(arguments: ["Authorization", "Cookie", "Proxy-Authorization", "X-Api-Key", "Referer"])
+  func `credentials, and what may be one, are kept concealed`(name: String) throws {
     let request: HTTPFields = [HTTPField(name, "secret")]
     let made = try #require(
       Selection(varyOf: [HTTPField("Vary", name)], request: request, conceal: reversed))
@@ -77,11 +77,19 @@ struct SelectionTests {
     #expect(!made.matches(forged, conceal: reversed))
   }
 
+  @Test(arguments: ["Accept-Language", "Origin", "Sec-Fetch-Mode", "User-Agent"])
+  func `what is known to be harmless is kept as it is`(name: String) throws {
+    let made = try #require(
+      Selection(
+        varyOf: [HTTPField("Vary", name)], request: [HTTPField(name, "a")], conceal: reversed))
+    #expect(made.fields.map(\.value) == [Array("a".utf8)])
+  }
+
   @Test func `a long value is kept concealed`() throws {
     let value = Array(repeating: UInt8(ascii: "x"), count: Selection.maximumValueLength + 1)
-    let request: HTTPFields = [HTTPField(name: "Foo", value: value)]
+    let request: HTTPFields = [HTTPField(name: "Prefer", value: value)]
     let made = try #require(
-      Selection(varyOf: [HTTPField("Vary", "Foo")], request: request, conceal: { _ in [1] }))
+      Selection(varyOf: [HTTPField("Vary", "Prefer")], request: request, conceal: { _ in [1] }))
     #expect(made.fields.map(\.value) == [[1]])
     #expect(made.matches(request, conceal: { _ in [1] }))
     #expect(!made.matches(request, conceal: { _ in [2] }))

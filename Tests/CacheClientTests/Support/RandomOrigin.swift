@@ -117,7 +117,7 @@ final class RandomOrigin: HTTPTransport {
     let isChange = request.method.rawValue == "POST"
     if isChange || roll(10) == 0 { state.withLock { $0.versions[path] += 1 } }
     var identity = Identity(path: path, version: version(of: path))
-    if Self.varies(path) { identity.kind = request.fields.first(named: "X-Kind")?.text ?? "-" }
+    if Self.varies(path) { identity.kind = request.fields.first(named: "Prefer")?.text ?? "-" }
     if Self.isPersonal(path) {
       identity.user = request.fields.first(named: "Authorization")?.text ?? "-"
     }
@@ -165,7 +165,7 @@ final class RandomOrigin: HTTPTransport {
       HTTPField("X-Id", identity.text),
       HTTPField("Cache-Control", controls[Int(roll(UInt64(controls.count)))]),
     ]
-    if Self.varies(identity.path) { fields.append(HTTPField("Vary", "X-Kind")) }
+    if Self.varies(identity.path) { fields.append(HTTPField("Vary", "Prefer")) }
     // Some answers have no validator, some a weak one, and all users share theirs: servers do that.
     let tag = "\"\(identity.path)-\(identity.version)-\(identity.kind)\""
     switch identity.path % 3 {
