@@ -14,6 +14,10 @@ extension CacheRules {
     case drop
   }
 
+  /// Whether a response may answer a request with another `Authorization` than its own. A 401 must
+  /// not: it says that the credential of its own request is not the right one.
+  var mixesUsers: Bool { isShared || ignoresAuthorization }
+
   /// Whether ``SetCookie/drop`` applies: only in shared caches.
   var guardsUsers: Bool { isShared && setCookie == .drop }
 
@@ -22,8 +26,9 @@ extension CacheRules {
 
   /// Returns whether a cache with these rules could have stored the response. A shared cache may
   /// use a store that a private cache used before; it must not use responses that were meant for
-  /// one user.
+  /// one user, nor a 401.
   public func mayUse(_ response: StoredResponse) -> Bool {
+    if response.status == 401, mixesUsers { return false }
     guard isShared else { return true }
     let directives = response.facts.directives
     // A shared cache does not store the fields that `private` names.
