@@ -86,10 +86,6 @@ struct OriginFetcher: Sendable {
     forwarding: Forwarding, permit: StoringPermit, seen: UInt64, received: Timestamp
   ) async -> Outcome {
     let isUnsafe = await invalidate(forwarding.original, head, at: received)
-    // A stored response may be known to be outdated now (RFC 9111, section 4.3.5).
-    if forwarding.original.method == .head, forwarding.hasStored {
-      offers?.tier.invalidate(forwarding.key)
-    }
     let (plan, reason): (StoringPlan, NotStoredReason?)
     switch storing {
     case .no(let reason): return .direct(head, body, .forbidden(reason))
@@ -151,8 +147,11 @@ struct OriginFetcher: Sendable {
     if cache.receivesAtOnce(head, for: forwarding) {
       return cache.receive(head, for: forwarding, times: times)
     }
-    return await store.perform { [cache] _ in
-      cache.receive(head, for: forwarding, times: times, isPermitted: { permit.isValid })
+    return await store.perform { [cache, offers] _ in
+      // Other machines must not use it either (RFC 9111, section 4.3.5).
+      cache.receive(head, for: forwarding, times: times, isPermitted: { permit.isValid }) {
+        offers?.tier.invalidate(forwarding.key)
+      }
     }
   }
 }

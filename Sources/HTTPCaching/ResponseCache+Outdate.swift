@@ -5,21 +5,27 @@ package import HTTPSemantics
 // Stored responses of which the origin has shown that it has others.
 extension ResponseCache {
   /// Updates stored responses from a response to `HEAD` (RFC 9111, section 4.3.5).
+  ///
+  /// - Returns: Whether it shows that a stored response must not be used any more.
   func learn(
     from head: HTTPResponseHead, _ forwarding: Forwarding, _ times: ResponseTimes
-  ) {
+  ) -> Bool {
     let reason = whyNotStored(head, forwarding, times)
-    guard reason == nil || Self.forbidsReuse(reason, to: forwarding.original) else { return }
+    guard reason == nil || Self.forbidsReuse(reason, to: forwarding.original) else { return false }
+    var isOutdated = false
     for (variant, outcome) in compared(head, forwarding, times) {
-      switch outcome {
-      case .nothing:
-        // The origin was asked whether it has changed, and has not confirmed it.
-        let isAsked = forwarding.validating.contains { $0.info.variant == variant.info.variant }
-        if isAsked, head.status == 200 { outdate(variant) }
-      case .freshen: _ = freshen(variant, forwarding, head, times)
-      case .invalidate: outdate(variant)
+      // The origin was asked whether it has changed, and has not confirmed it.
+      let isUnconfirmed =
+        outcome == .nothing && head.status == 200
+        && forwarding.validating.contains { $0.info.variant == variant.info.variant }
+      if outcome == .invalidate || isUnconfirmed {
+        outdate(variant)
+        isOutdated = true
+      } else if outcome == .freshen {
+        isOutdated = freshen(variant, forwarding, head, times).isRemoved || isOutdated
       }
     }
+    return isOutdated
   }
 
   /// Makes whole responses stale if a part that was received belongs to another version of them. An answer to

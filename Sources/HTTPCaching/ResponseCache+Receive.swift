@@ -8,9 +8,11 @@ extension ResponseCache {
   /// - Parameters:
   ///   - times: the times at which the request was sent and the head was received.
   ///   - isPermitted: Returns whether nothing has invalidated the answer since the request was sent.
+  ///   - onOutdated: Called if the response to a `HEAD` shows that what is stored must not be used any
+  ///     more.
   package func receive(
     _ head: HTTPResponseHead, for forwarding: Forwarding, times: ResponseTimes,
-    isPermitted: () -> Bool = { true }
+    isPermitted: () -> Bool = { true }, onOutdated: () -> Void = {}
   ) -> Receipt {
     if head.status == 304, !forwarding.validating.isEmpty {
       return validate(head, forwarding, times, isPermitted)
@@ -35,7 +37,7 @@ extension ResponseCache {
     if head.status == 206 {
       outdateWhole(head, forwarding, times)
     } else if forwarding.original.method == .head, forwarding.reason != .requestBody {
-      learn(from: head, forwarding, times)
+      if learn(from: head, forwarding, times) { onOutdated() }
     }
     var passed = head
     passed.fields = ConnectionFields.removed(from: head.fields)
@@ -97,9 +99,9 @@ extension ResponseCache {
     }
     var confirmed = chosen.map { freshen(validating[$0], forwarding, head, times) }.first
     if confirmed == nil, let index = Freshening.confirmed(from: responses, by: head.fields) {
-      confirmed = (validating[index], true)
+      confirmed = (validating[index], true, false)
     }
-    if let (fresh, isForAll) = confirmed,
+    if let (fresh, isForAll, _) = confirmed,
       let stored = representation(of: fresh, forwarding, now: now),
       var serving = serving(stored, forwarding.original, at: now, isValidated: true)
     {
@@ -134,7 +136,7 @@ extension ResponseCache {
   func freshen(
     _ variant: StoredVariant, _ forwarding: Forwarding, _ head: HTTPResponseHead,
     _ times: ResponseTimes
-  ) -> (StoredVariant, isForAll: Bool) {
+  ) -> (StoredVariant, isForAll: Bool, isRemoved: Bool) {
     let old = variant.response
     let merged = Freshening.freshened(
       old.fields, by: head.fields, receivedAt: times.response.date)
@@ -151,16 +153,18 @@ extension ResponseCache {
       ? selection == nil : Self.forbidsReuse(reason, to: forwarding.original)
     {
       removeIfSame(variant.info)
-      return (variant.with(fresh), false)
+      return (variant.with(fresh), false, true)
     }
-    guard reason == nil else { return (variant.with(fresh), false) }
-    if memory.replace(variant, by: variant.with(fresh)) { return (variant.with(fresh), true) }
+    guard reason == nil else { return (variant.with(fresh), false, false) }
+    if memory.replace(variant, by: variant.with(fresh)) {
+      return (variant.with(fresh), true, false)
+    }
     let known = variant.info.metadata
     _ = try? store.update(variant.info.key, variant: variant.info.variant) { metadata in
       guard metadata.isSameResponse(as: known) else { return }
       EntryFields.freshen(&metadata, fresh, times: times, expires: expiry(of: fresh))
     }
-    return (variant.with(fresh), true)
+    return (variant.with(fresh), true, false)
   }
 
   /// Returns whether the server forbids with a 304, or an answer to `HEAD`, that the stored response is

@@ -137,9 +137,6 @@ extension Forwarding {
   /// Whether the request needs the whole body: others do not justify the transfer of a long one.
   package var needsWhole: Bool { original.method == .get && !original.fields.contains("Range") }
 
-  /// Whether a stored response could have answered the request.
-  package var hasStored: Bool { selected != nil }
-
   /// Whether other machines may have the answer: a `GET` or `HEAD` of what is not meant for one
   /// user, where nothing usable is stored.
   package var mayAskOthers: Bool {

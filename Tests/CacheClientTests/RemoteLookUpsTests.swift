@@ -67,6 +67,31 @@ struct RemoteLookUpsTests {
     }
   }
 
+  @Test(
+    "a HEAD empties the document if it shows that there is another version",
+    arguments: [
+      (200, "a", true), (503, "b", true), (405, "b", true), (404, "", true), (200, "b", false),
+      (200, "no-store", false),
+    ])
+  func headOfVersion(status: Int, tag: String, isValid: Bool) async throws {
+    let origin = ScriptedTransport { request in
+      guard request.method == .head else {
+        return .success(ScriptedTransport.Answer("x", fields: fresh(tag: "a")))
+      }
+      let control = HTTPField("Cache-Control", "public, \(tag)")
+      let fields = tag == "no-store" ? [control, HTTPField("ETag", "\"a\"")] : fresh(tag: tag)
+      return .success(ScriptedTransport.Answer([], status: status, fields: fields))
+    }
+    let server = MemoryServer()
+    let one = try TierMachine(origin, server)
+    try await one.fetch(request())
+    let again = HTTPField("Cache-Control", "no-cache")
+    try await one.fetch(request("/a", [again], method: "HEAD"))
+    #expect(origin.requests.count == 2)
+    let answer = try await TierMachine(origin, server).fetch(request())
+    #expect(answer.status.contains("remote-hit") == isValid, "\(answer.status)")
+  }
+
   @Test("answers to them are not offered")
   func notOffered() async throws {
     for kind in kinds {
