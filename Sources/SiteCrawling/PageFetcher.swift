@@ -239,7 +239,8 @@ struct PageFetcher: Sendable {
     }
   }
 
-  /// The most bytes of all URLs of a document. Further ones are left out.
+  /// The most bytes of all references of a document, each counted with the path that it is relative
+  /// to. Further ones are left out.
   private static let maximumURLBytes = 16 << 20
 
   private static func addReferences(
@@ -262,15 +263,16 @@ struct PageFetcher: Sendable {
     let base = found.base.flatMap { try? page.item.url.resolving($0) } ?? page.item.url
     // A link may lead to what is a part of the document, too.
     var seen: [Reference.Kind: Set<NormalizedURL>] = [:]
-    // A hostile base makes each short reference a long URL.
+    // With a hostile base, each short reference takes long to resolve, and becomes a long URL.
+    let length = base.string.utf8.prefix { $0 != UInt8(ascii: "?") }.count
     var room = Self.maximumURLBytes
     for reference in found.all {
+      room -= length + reference.text.utf8.count
+      if room < 0 { return }
       guard let target = try? base.resolving(reference.text),
         target.string.utf8.count <= References.maximumLength,
         seen[reference.kind, default: []].insert(target).inserted
       else { continue }
-      room -= target.string.utf8.count
-      if room < 0 { return }
       switch reference.kind {
       case .requisite: page.requisites.append(target)
       case .link where !found.forbidsFollowing: page.links.append(target)

@@ -227,6 +227,15 @@ import Testing
     #expect(crawl.asked == ["a.test/", "a.test/x"])
   }
 
+  @Test func `with a long base, references that are there already count, too`() async throws {
+    let base = "/" + String(repeating: "q", count: 8_000) + "/"
+    let repeated = String(repeating: "<a href=/x></a>", count: 3_000)
+    let text = "<base href='\(base)'>\(repeated)<a href=/y></a>"
+    let crawl = try Crawl(["http://a.test/": page(text)])
+    _ = try await crawl.run()
+    #expect(crawl.asked == ["a.test/", "a.test/x"])
+  }
+
   @Test func `the beginning of a large page is searched, and all of it is kept`() async throws {
     let filler = [UInt8](repeating: 0x20, count: 1 << 20)
     var large = page("")
