@@ -13,7 +13,7 @@ extension CachingClient {
   /// refuses it: once, or eight times in a row if it has been accepted.
   public func use(_ credential: Credential, for url: NormalizedURL) {
     let space = CredentialSession.Space(origin: NormalizedURL.Origin(url), realm: "")
-    authenticator.session.keep(credential, in: space, at: url, everywhere: false)
+    authenticator.session.keep(credential, in: space, at: url)
   }
 
   /// Forgets all credentials, as for a log-out: those in memory at once, before the call suspends,

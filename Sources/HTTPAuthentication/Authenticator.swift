@@ -135,7 +135,7 @@ package struct Authenticator: Sendable {
     // After a log-out, what was found before it must not be used.
     let logOuts = session.logOuts
     if !asksAnew, let kept = session.credential(in: space), kept != refused {
-      let isKept = session.keep(kept, in: space, at: url, everywhere: false, ifStill: logOuts)
+      let isKept = session.keep(kept, in: space, at: url, ifStill: logOuts)
       return isKept ? .use(kept) : .goOnWithout
     }
     guard provider != nil || vault != nil else { return .goOnWithout }
@@ -164,7 +164,7 @@ package struct Authenticator: Sendable {
         // Before others find it: they must not send by Basic what the server wants by Digest.
         session.learn(head, for: credential, to: challenge.url)
         let isKept = session.keep(
-          credential, in: space, at: challenge.url, everywhere: challenge.isForWholeOrigin,
+          credential, in: space, at: challenge.url, below: challenge.directory,
           saving: vault != nil && credential.persistence == .permanent ? challenge.space : nil,
           ifStill: logOuts)
         guard isKept else { return .goOnWithout }
@@ -191,7 +191,7 @@ extension Authenticator {
         found.persistence = .permanent
         session.learn(head, for: found, to: challenge.url)
         let isKept = session.keep(
-          found, in: space, at: challenge.url, everywhere: challenge.isForWholeOrigin,
+          found, in: space, at: challenge.url, below: challenge.directory,
           ifStill: logOuts)
         return isKept ? found : nil
       }
@@ -231,9 +231,16 @@ extension Authenticator {
 }
 
 extension AuthenticationChallenge {
-  /// Whether the credential is valid for the whole origin: Digest without `domain` (RFC 7616,
-  /// section 3.5).
-  fileprivate var isForWholeOrigin: Bool { scheme == .digest }
+  /// The beginning of the paths to which a credential for Digest may be sent: the whole origin, or the
+  /// URI of `domain` that the request belongs to (RFC 7616, section 3.3). `nil` if there is none.
+  fileprivate var directory: String? {
+    guard scheme == .digest else { return nil }
+    let domain = (challenge["domain"] ?? "").split { $0 == " " || $0 == "\t" }
+    if domain.isEmpty { return "/" }
+    return domain.compactMap { try? url.resolving(String($0)) }
+      .filter { $0.isSameOrigin(as: url) && url.target.hasPrefix($0.target) }
+      .map(\.target).min { $0.utf8.count < $1.utf8.count }
+  }
 }
 
 /// The credentials of one request, on its way through redirects.

@@ -96,20 +96,21 @@ package final class CredentialSession: Sendable {
     state.withLock { state in state.kept.first { $0.space == space }?.credential }
   }
 
-  /// Keeps a credential for a protection space. From now on it is sent below the directory of the
-  /// URL, or to the whole origin.
+  /// Keeps a credential for a protection space. From now on it is sent below a directory.
   ///
   /// - Parameters:
+  ///   - directory: The beginning of the paths; `nil` for the directory of the URL.
   ///   - unsaved: Where the vault saves it once a server has accepted it, or `nil`.
   ///   - logOuts: Nothing is kept unless ``logOuts`` has this value, and no log-out is emptying the vault;
   ///     `nil` to keep it in any case.
   /// - Returns: Whether it is kept.
   @discardableResult
   package func keep(
-    _ credential: Credential, in space: Space, at url: NormalizedURL, everywhere: Bool,
-    saving unsaved: ProtectionSpace? = nil, ifStill logOuts: UInt64? = nil
+    _ credential: Credential, in space: Space, at url: NormalizedURL,
+    below directory: String? = nil, saving unsaved: ProtectionSpace? = nil,
+    ifStill logOuts: UInt64? = nil
   ) -> Bool {
-    let directory = everywhere ? "/" : Self.directory(of: url)
+    let directory = directory ?? Self.directory(of: url)
     return state.withLock { state in
       guard logOuts == nil || logOuts == state.logOuts && state.emptying == 0
       else { return false }

@@ -11,11 +11,11 @@ struct CredentialSessionTests {
   private func url(_ text: String) throws -> NormalizedURL { try NormalizedURL("http://\(text)") }
 
   private func keep(
-    _ credential: Credential, at text: String, realm: String = "r", everywhere: Bool = false
+    _ credential: Credential, at text: String, realm: String = "r", below directory: String? = nil
   ) throws {
     let url = try url(text)
     let space = CredentialSession.Space(origin: .init(url), realm: realm)
-    session.keep(credential, in: space, at: url, everywhere: everywhere)
+    session.keep(credential, in: space, at: url, below: directory)
   }
 
   private func sent(_ text: String) throws -> Credential? {
@@ -63,7 +63,7 @@ struct CredentialSessionTests {
 
   @Test("the deepest folder counts, and a realm may have several")
   func depth() throws {
-    try keep(one, at: "a.example/", everywhere: true)
+    try keep(one, at: "a.example/x/", below: "/")
     try keep(two, at: "a.example/deep/er/page", realm: "s")
     #expect(try sent("a.example/deep/er/x") == two)
     #expect(try sent("a.example/deep/x") == one)
