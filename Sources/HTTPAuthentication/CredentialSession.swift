@@ -21,8 +21,10 @@ package final class CredentialSession: Sendable {
     case digest(DigestTerms, count: UInt32)
   }
 
-  /// The limit of remembered pairs of credential and origin; a forgotten pair costs one more 401.
-  private static let maximumWays = 1024
+  /// The limit of remembered pairs of credential and origin. Those of credentials that are kept or in
+  /// use may be more: a password that was sent by Digest must not be sent by Basic. Any other that is
+  /// forgotten costs one more 401.
+  static let maximumWays = 1024
 
   /// How often in a row a credential that was accepted may be refused before it is forgotten. A server
   /// also sends 401 where this user may not go, and a password that has changed must not be tried for
@@ -303,7 +305,9 @@ extension CredentialSession {
   func setWay(_ way: Way, for credential: Credential, to url: NormalizedURL) {
     let key = WayKey(origin: NormalizedURL.Origin(url), name: credential.name)
     state.withLock { state in
-      if state.ways.count >= Self.maximumWays { state.ways = [:] }
+      if state.ways.count >= Self.maximumWays {
+        state.ways = state.ways.filter { state.inUse[$0.key.name] != nil }
+      }
       state.ways[key] = way
     }
   }

@@ -103,6 +103,27 @@ struct CredentialSessionTests {
     #expect(session.credential(named: one.name) == nil)
   }
 
+  @Test("how a credential in use is sent is remembered, whatever others there are")
+  func manyWays() throws {
+    let page = try url("a.example/")
+    let terms = try #require(
+      DigestTerms(
+        Challenge(scheme: "Digest", parameters: [.init("realm", "r"), .init("nonce", "n")])))
+    try keep(one, at: "a.example/")
+    session.retain(two)
+    for credential in [one, two] {
+      session.setWay(.digest(terms, count: 0), for: credential, to: page)
+    }
+    let other = Credential.token("other")
+    for number in 0..<3 * CredentialSession.maximumWays {
+      session.setWay(.bearer, for: other, to: try url("\(number).example/"))
+    }
+    for credential in [one, two] {
+      #expect(session.way(for: credential, to: page) == .digest(terms, count: 1))
+    }
+    #expect(session.way(for: other, to: try url("0.example/")) == nil)
+  }
+
   @Test("in one folder, a credential of a known realm is sent first")
   func knownRealm() throws {
     try keep(one, at: "a.example/x/", realm: "")
