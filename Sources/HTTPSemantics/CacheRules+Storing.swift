@@ -100,9 +100,8 @@ extension CacheRules {
 
   /// Returns whether at least one condition of the last list in RFC 9111, section 3 is met.
   private func allowsStoring(_ status: Int, _ facts: ResponseFacts) -> Bool {
-    let directives = facts.directives
-    return directives.isPublic || directives.maxAge != nil || facts.expires != .absent
-      || (isShared ? directives.sMaxAge != nil : directives.isPrivate != .absent)
+    facts.directives.isPublic || hasExplicitLifetime(facts)
+      || !isShared && facts.directives.isPrivate != .absent
       || StatusCode.isHeuristicallyCacheable(status)
   }
 }
