@@ -6,24 +6,44 @@ internal import Synchronization
 struct ReplacedKeys {
   /// The numbers in the names of the directories of each key.
   private var numbers: [KeyHash: [UInt64]] = [:]
+  /// The same for those that could not be deleted.
+  private var failed: [KeyHash: [UInt64]] = [:]
   private(set) var count = 0
+
+  /// Whether there are some that were not tried yet.
+  var hasUntried: Bool { !numbers.isEmpty }
 
   mutating func insert(_ hash: KeyHash, _ number: UInt64) {
     numbers[hash, default: []].append(number)
     count += 1
   }
 
+  /// Notes directories that could not be deleted.
+  mutating func putBack(_ hash: KeyHash, _ left: [UInt64]) {
+    if left.isEmpty { return }
+    failed[hash, default: []] += left
+    count += left.count
+  }
+
+  /// Lets those that could not be deleted be tried once more, after the others.
+  mutating func tryFailedAgain() {
+    if numbers.isEmpty { swap(&numbers, &failed) }
+  }
+
   /// Takes the directories of a key out.
   mutating func take(_ hash: KeyHash) -> [UInt64] {
-    let taken = numbers.removeValue(forKey: hash) ?? []
+    if count == 0 { return [] }
+    let taken = (numbers.removeValue(forKey: hash) ?? []) + (failed.removeValue(forKey: hash) ?? [])
     count -= taken.count
     return taken
   }
 
-  /// Takes the directories of some key out; `nil` if there are none.
+  /// Takes the directories out of some key that were not tried yet; `nil` if there are none.
   mutating func takeFirst() -> (hash: KeyHash, numbers: [UInt64])? {
-    guard let hash = numbers.keys.first else { return nil }
-    return (hash, take(hash))
+    guard let (hash, taken) = numbers.first else { return nil }
+    numbers[hash] = nil
+    count -= taken.count
+    return (hash, taken)
   }
 }
 
@@ -57,34 +77,30 @@ extension Staging {
   }
 
   /// Deletes the directories of a key that were moved into the session of this process.
-  func deleteReplaced(_ hash: KeyHash) {
-    let left = delete(replaced.withLock { $0.take(hash) }, hash)
-    if !left.isEmpty { replaced.withLock { for number in left { $0.insert(hash, number) } } }
-  }
+  func deleteReplaced(_ hash: KeyHash) { delete(replaced.withLock { $0.take(hash) }, hash) }
 
   /// Whether directories wait for their deletion.
   var hasReplaced: Bool { replaced.withLock { $0.count > 0 } }
 
-  /// Deletes the directories that were moved into the session of this process.
+  /// Deletes the directories that were moved into the session of this process, each once.
   ///
   /// - Parameter deadline: the time by the monotonic clock at which the call returns. It deletes
-  ///   those of one key at least.
+  ///   those of one key at least. Without one, what could not be deleted before is tried again, too.
   /// - Returns: false if the time was over.
   @discardableResult
   func sweepReplaced(until deadline: Int64 = .max) -> Bool {
-    var left: [(KeyHash, UInt64)] = []
-    defer { replaced.withLock { for (hash, number) in left { $0.insert(hash, number) } } }
+    if deadline == .max { replaced.withLock { $0.tryFailedAgain() } }
     while let (hash, numbers) = replaced.withLock({ $0.takeFirst() }) {
-      for number in delete(numbers, hash) { left.append((hash, number)) }
-      if monotonicNanoseconds() >= deadline { return replaced.withLock { $0.count == 0 } }
+      delete(numbers, hash)
+      if monotonicNanoseconds() >= deadline { return replaced.withLock { !$0.hasUntried } }
     }
     return true
   }
 
-  /// - Returns: those that cannot be deleted now.
-  private func delete(_ numbers: [UInt64], _ hash: KeyHash) -> [UInt64] {
-    guard !numbers.isEmpty, let session else { return [] }
-    return numbers.filter { !removeReplaced(Layout.replaced(hash, $0), in: session.directory) }
+  private func delete(_ numbers: [UInt64], _ hash: KeyHash) {
+    guard !numbers.isEmpty, let session else { return }
+    let left = numbers.filter { !removeReplaced(Layout.replaced(hash, $0), in: session.directory) }
+    replaced.withLock { $0.putBack(hash, left) }
   }
 
   /// Deletes the directories of replaced keys in the session of a process that is gone.
@@ -106,8 +122,11 @@ extension Staging {
   ///
   /// - Returns: whether it is gone.
   private func removeReplaced(_ name: PathName, in session: borrowing Descriptor) -> Bool {
+    let directory: Descriptor
     do throws(SystemError) {
-      let directory = try fileSystem.open(name, in: session, [.read, .directory])
+      directory = try fileSystem.open(name, in: session, [.read, .directory])
+    } catch { return error == .notFound }
+    do throws(SystemError) {
       var files: [PathName] = []
       var isMixed = false
       try fileSystem.list(directory.raw) { file, _ in
@@ -121,7 +140,7 @@ extension Staging {
       } else {
         try fileSystem.removeDirectory(name, in: session.raw)
       }
-    } catch { return error == .notFound }
+    } catch { return false }
     return true
   }
 }

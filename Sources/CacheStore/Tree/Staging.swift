@@ -30,7 +30,9 @@ package final class Session: Sendable {
 
   deinit {
     if isGivenUp.load(ordering: .acquiring) { removeDirectory() }
-    counts.locks.subtract(1, ordering: .relaxed)
+    // The descriptor is closed only after this body.
+    place.fileSystem.unlock(directory.raw)
+    counts.locks.subtract(1, ordering: .releasing)
   }
 
   /// Removes the directory. A missing directory is the sign of a clean end.
@@ -105,7 +107,7 @@ final class Staging: Sendable {
   // MARK: The session of this process
 
   /// Whether this process has the lock of a session, which may have been given up and still be used.
-  var hasLock: Bool { counts.locks.load(ordering: .relaxed) > 0 }
+  var hasLock: Bool { counts.locks.load(ordering: .acquiring) > 0 }
 
   /// The session; `nil` before the first write.
   var session: Session? { own.withLock { $0 } }
@@ -173,7 +175,10 @@ final class Staging: Sendable {
   /// - Returns: whether there is none any more.
   func endUnusedSession() -> Bool {
     let ended = own.withLock { own -> Session? in
-      guard isKnownUniquelyReferenced(&own), !hasReplaced else { return nil }
+      // What cannot be deleted does not keep the session. Its directory stays for a later comparison.
+      guard isKnownUniquelyReferenced(&own), !replaced.withLock({ $0.hasUntried })
+      else { return nil }
+      replaced.withLock { $0 = ReplacedKeys() }
       return own.take()
     }
     ended?.removeDirectory()
@@ -206,6 +211,7 @@ final class Staging: Sendable {
   ///   back.
   func sweep(upTo end: UInt64, while isWanted: () -> Bool) {
     guard let session else { return }
+    replaced.withLock { $0.tryFailedAgain() }
     while isWanted() && !sweepReplaced(until: 0) {}
     var directories: [PathName] = []
     let isListed =
@@ -224,7 +230,7 @@ final class Staging: Sendable {
         areGone = false
       }
     }
-    hasUnswept.store(!areGone, ordering: .relaxed)
+    hasUnswept.store(!areGone || hasReplaced, ordering: .relaxed)
   }
 
   // MARK: The sessions of other processes
