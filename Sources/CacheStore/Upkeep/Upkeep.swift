@@ -37,6 +37,8 @@ final class Upkeep: Sendable {
     var reconcilesAt: Int64 = 0
     /// Whether a thread waits for a comparison that has not begun yet, so that it is not put off.
     var isReconcilingAwaited = false
+    /// The time before which no comparison is done that is not urgent.
+    var comparesInTurnAt: Int64 = 0
     /// The wait before the next attempt that fails.
     var reconcilePause = Upkeep.firstPause
     /// Does the work; `nil` while the store is being opened, and after it was closed.
@@ -72,6 +74,8 @@ final class Upkeep: Sendable {
   /// with each, up to an hour, because each may read all metadata files.
   private static let firstPause: Int64 = 1_000_000_000
   private static let longestPause: Int64 = 3_600_000_000_000
+  /// The nanoseconds between two comparisons that are not urgent, at least.
+  private static let comparePause: Int64 = 60_000_000_000
   /// The most damaged entries that wait to be set aside. Others are found again later.
   private static let maximumDamaged = 1024
 
@@ -92,12 +96,12 @@ final class Upkeep: Sendable {
   }
 
   /// Requests work, and starts the thread if it is not running and the store is open.
-  func request(_ work: UpkeepWork) {
+  func request(_ work: UpkeepWork, isUrgent: Bool = true) {
     if isIdle { return }
     let starts = state.change { state -> Bool in
       if state.isStopping { return false }
       state.work.formUnion(work)
-      if work.contains(.reconcile) { state.bringReconcilingForward() }
+      if work.contains(.reconcile), isUrgent { state.bringReconcilingForward() }
       if state.isRunning || state.perform == nil || state.work.isEmpty { return false }
       state.isRunning = true
       return true
@@ -105,9 +109,14 @@ final class Upkeep: Sendable {
     if starts { start() }
   }
 
-  /// Requests a comparison of tree and journal, unless one is requested or put off already.
-  func requestReconcilingOnce() {
-    if !state.change({ $0.work.contains(.reconcile) }) { request(.reconcile) }
+  /// Requests a comparison of tree and journal that is not urgent. It takes a tenth of the time at most.
+  func requestReconcilingInTurn() {
+    let isNew = state.change { state -> Bool in
+      if state.work.contains(.reconcile) { return false }
+      state.reconcilesAt = state.comparesInTurnAt
+      return true
+    }
+    if isNew { request(.reconcile, isUrgent: false) }
   }
 
   /// Requests a comparison of tree and journal, at once also if attempts have failed.
@@ -120,14 +129,18 @@ final class Upkeep: Sendable {
   }
 
   /// Notes whether the comparison of tree and journal was completed. If not, it is done again later.
-  func endReconciling(_ isCompleted: Bool) {
+  ///
+  /// - Parameter begin: the time by the monotonic clock at which it was begun.
+  func endReconciling(_ isCompleted: Bool, begin: Int64) {
     state.change { state in
+      let now = monotonicNanoseconds()
+      state.comparesInTurnAt = now + max(Self.comparePause, 10 * (now - begin))
       if isCompleted {
         state.reconcilePause = Self.firstPause
       } else {
         state.work.insert(.reconcile)
         state.reconcilesAt =
-          state.isReconcilingAwaited ? 0 : monotonicNanoseconds() + state.reconcilePause
+          state.isReconcilingAwaited ? 0 : now + state.reconcilePause
         state.reconcilePause = min(2 * state.reconcilePause, Self.longestPause)
       }
     }
@@ -292,13 +305,17 @@ extension Evictor {
     // What could not be appended is tried again.
     if work.contains(.touches), (try? accessTimes.flush()) == nil { upkeep.request(.touches) }
     if work.contains(.reconcile) {
-      upkeep.endReconciling(recovery.reconcile())
+      let begin = monotonicNanoseconds()
+      upkeep.endReconciling(recovery.reconcile(), begin: begin)
       upkeep.requestRest()
     }
     // Recovered entries and their records count for the limits.
     if !work.isDisjoint(with: [.setAside, .reconcile]) { keepLimits() }
     // What could not be deleted is tried again.
-    if work.contains(.sweep) || !work.isEmpty && tree.staging.hasUnswept.load(ordering: .relaxed) {
+    let sweepsAgain = !work.isDisjoint(with: [.rest, .evict, .reconcile])
+    if work.contains(.sweep)
+      || sweepsAgain && tree.staging.hasUnswept.load(ordering: .relaxed)
+    {
       let end = reader.state.withLock { $0.journal.sequence }
       tree.staging.sweep(upTo: end) { !upkeep.isStopping }
     }
@@ -314,6 +331,6 @@ extension Evictor {
     if !work.isDisjoint(with: [.sweep, .compact, .settle]) { events.send(.maintained) }
     if work.contains(.rest), !writer.rest() { upkeep.requestRest() }
     // What could not be removed takes room that no limit counts.
-    if tree.staging.isUnclean { upkeep.requestReconcilingOnce() }
+    if tree.staging.isUnclean { upkeep.requestReconcilingInTurn() }
   }
 }
