@@ -74,8 +74,8 @@ extension Recovery {
   ///
   /// A process that is killed between the record of a removal and the removal of the file leaves a file
   /// with a number before the end of the journal, and so does one that cannot remove it. If the number came
-  /// into use since the store was opened, the journal has the record of the removal, or the session of the
-  /// killed process is still there: it is removed after the file.
+  /// into use since the store was opened, the journal has the record of the removal, until compaction drops
+  /// it; or the session of the killed process is still there: it is removed after the file.
   private func isLost(
     _ sequence: UInt64, of document: MetadataDocument, _ hash: KeyHash
   ) throws(StoreError) -> Bool {
@@ -85,12 +85,7 @@ extension Recovery {
     let known = tree.staging.hadDeadAtOpening ? opened &+ 1 : opened
     // This process may have left the file itself.
     if isLost || sequence <= known || tree.staging.uncleanCount > 0 { return isLost }
-    let entry = document.entry
-    if try catalog.goodbye(
-      to: hash, entry.variant, created: entry.created, sequence: sequence) != nil
-    {
-      return false
-    }
+    if try wasRemoved(hash, document.entry.variant, after: sequence) { return false }
     let wasKilled = try upkeep.awaitMoment { () throws(StoreError) in
       try journal.withLock { () throws(StoreError) in
         try tree.staging.hasNewDeadSession()
@@ -98,6 +93,39 @@ extension Recovery {
     }
     if !wasKilled && upkeep.isStopping { throw .closed(path) }
     return !wasKilled
+  }
+
+  /// Returns whether an entry was removed by a record after the one with a number, which has come into use
+  /// since the store was opened.
+  ///
+  /// - Complexity: O(records since the store was opened).
+  private func wasRemoved(
+    _ hash: KeyHash, _ variant: UInt64, after sequence: UInt64
+  ) throws(StoreError) -> Bool {
+    let segments = reader.withCurrentState { state in
+      let first = UInt32(state.journal.openedPlace >> 32)
+      return state.journal.segments.compactMap { $0?.segment }.filter { $0.number >= first }
+    }
+    var isRemoved = false
+    for segment in segments {
+      var records = SegmentReader(
+        segment.number, hashSeed: tree.hashSeed, from: Int64(SegmentHeader.count))
+      try system(journal.path(of: segment.number)) { () throws(SystemError) in
+        let length = try fileSystem.length(of: segment.file.raw)
+        try records.read(segment.file, upTo: length, fileSystem) { item in
+          guard case .record(let header, let bytes, _) = item, header.sequence > sequence
+          else { return true }
+          if header.type == .clear { isRemoved = true }
+          if header.type == .remove,
+            let record = unsafe RemoveRecord(payload: Array(header.payload(of: bytes)))
+          {
+            isRemoved = isRemoved || record.keyHash == hash && record.variant == variant
+          }
+          return !isRemoved
+        }
+      }
+    }
+    return isRemoved
   }
 
   /// Writes a metadata file again from the journal, if it is missing or differs.

@@ -32,6 +32,8 @@ package final class Recovery: CatalogUser {
   @discardableResult
   func reconcile() -> Bool {
     let uncleanCount = tree.staging.uncleanCount
+    // Only a journal that is not whole, and a comparison, need what was removed.
+    defer { catalog.state.withLock { if $0.journal.isWhole { $0.removals = nil } } }
     guard let dead = try? deadSessionsNow(), (try? writer.readUnread()) != nil else { return false }
     // After a loss of power, an earlier record may count, whose files are removed here.
     if catalog.isIndexWhole {
@@ -75,10 +77,6 @@ package final class Recovery: CatalogUser {
     guard catalog.state.withLock({ $0.setCompleted(since: version) }) else { return }
     try settler.resolveUnwrittenFiles(isWaiting: true)
     try compactor.renewJournal()
-    catalog.state.withLock { state in
-      // No more entries are recovered from the tree.
-      if state.journal.isWhole { state.removals = nil }
-    }
   }
 
   /// Appends the entries of the tree to a journal that is not whole, and then writes it anew.

@@ -228,5 +228,7 @@ import Testing
     #expect(store.recovery.reconcile())
     #expect(!store.contains("removed") && sandbox.metadataFiles.isEmpty)
     #expect(store.statistics.journalDamages == 0)
+    let isForgotten = store.catalog.state.withLock { $0.removals == nil }
+    #expect(isForgotten)
   }
 }
