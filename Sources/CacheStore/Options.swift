@@ -61,7 +61,7 @@ public struct Options: Sendable {
   /// The clock; replaced in tests.
   public var clock: any WallClock
   /// The file system; replaced in tests.
-  public var fileSystem: any FileSystem
+  package var fileSystem: any FileSystem = RealFileSystem()
   /// The name of this run of the machine. Tests that simulate a power cut set another one.
   package var bootName = BootName.current
   /// The sizes of the journal; smaller in tests.
@@ -72,8 +72,7 @@ public struct Options: Sendable {
     limits: Limits? = nil, durability: Durability = .process,
     settling: Settling = .within(seconds: 5), memoryBytes: Int = 0, lag: Duration = .zero,
     isReadOnly: Bool = false, createsStore: Bool = true, evictsOnFullDisk: Bool = true,
-    sizeDelegate: (any StoreSizeDelegate)? = nil, clock: any WallClock = SystemClock(),
-    fileSystem: any FileSystem = RealFileSystem()
+    sizeDelegate: (any StoreSizeDelegate)? = nil, clock: any WallClock = SystemClock()
   ) {
     self.limits = limits
     self.durability = durability
@@ -85,6 +84,19 @@ public struct Options: Sendable {
     self.evictsOnFullDisk = evictsOnFullDisk
     self.sizeDelegate = sizeDelegate
     self.clock = clock
+  }
+
+  /// Creates options with the files of a test.
+  package init(
+    limits: Limits? = nil, durability: Durability = .process,
+    settling: Settling = .within(seconds: 5), memoryBytes: Int = 0, lag: Duration = .zero,
+    isReadOnly: Bool = false, createsStore: Bool = true, evictsOnFullDisk: Bool = true,
+    clock: any WallClock = SystemClock(), fileSystem: any FileSystem
+  ) {
+    self.init(
+      limits: limits, durability: durability, settling: settling, memoryBytes: memoryBytes,
+      lag: lag, isReadOnly: isReadOnly, createsStore: createsStore,
+      evictsOnFullDisk: evictsOnFullDisk, clock: clock)
     self.fileSystem = fileSystem
   }
 }

@@ -1,8 +1,8 @@
 /// The ways to open a file. Opening does not follow a symbolic link in any component (except with
 /// `follow`) and does not block; the descriptor is closed on exec.
-public struct OpenOptions: OptionSet, Sendable {
-  public let rawValue: Int32
-  public init(rawValue: Int32) { self.rawValue = rawValue }
+package struct OpenOptions: OptionSet, Sendable {
+  package let rawValue: Int32
+  package init(rawValue: Int32) { self.rawValue = rawValue }
   package static let read = OpenOptions(rawValue: 1)
   package static let write = OpenOptions(rawValue: 2)
   package static let create = OpenOptions(rawValue: 4)
@@ -13,7 +13,7 @@ public struct OpenOptions: OptionSet, Sendable {
 }
 
 /// The kind of file that a name in a directory refers to.
-public enum FileKind: UInt8, Sendable {
+package enum FileKind: UInt8, Sendable {
   case other = 0
   case file = 1
   case directory = 2
@@ -21,7 +21,7 @@ public enum FileKind: UInt8, Sendable {
 }
 
 /// The status of a file, from fstat(2).
-public struct FileStatus: Sendable, Hashable {
+package struct FileStatus: Sendable, Hashable {
   /// The length in bytes.
   package var length: UInt64
   /// The number of bytes that are actually allocated.
@@ -54,7 +54,7 @@ public struct FileStatus: Sendable, Hashable {
 }
 
 /// The status of a volume, from statvfs(3).
-public struct VolumeStatus: Sendable, Hashable {
+package struct VolumeStatus: Sendable, Hashable {
   /// The size of a block in bytes.
   package var blockBytes: UInt64
   /// The number of bytes that this user may still write.
@@ -75,7 +75,7 @@ public struct VolumeStatus: Sendable, Hashable {
 /// A method may transfer fewer bytes than requested and may fail with EINTR. The retries and loops
 /// are in the extension, so they also work with a simulated file system that fails. Descriptors are
 /// plain numbers here; a `Descriptor` owns one.
-public protocol FileSystem: Sendable {
+package protocol FileSystem: Sendable {
   /// openat(2). A negative `directory` means the working directory.
   func openOnce(_ path: PathName, in directory: Int32, _ options: OpenOptions, mode: UInt16)
     throws(SystemError) -> Int32
@@ -135,11 +135,11 @@ public protocol FileSystem: Sendable {
 }
 
 extension FileSystem {
-  public func list(
+  package func list(
     fresh descriptor: Int32, _ body: (PathName, FileKind) -> Bool
   ) throws(SystemError) { try list(descriptor, body) }
 
-  public func readFile(
+  package func readFile(
     _ path: PathName, in directory: Int32, into buffer: UnsafeMutableRawBufferPointer
   ) throws(SystemError) -> Int {
     let file = try open(path, in: directory, [.read])

@@ -3,7 +3,7 @@
 ///
 /// Names on disk are bytes, not Strings. The capacity of 255 bytes is the longest single name that
 /// Linux and Apple file systems allow, and longer than any path of the store.
-public struct PathName: Sendable {
+package struct PathName: Sendable {
   /// The longest path in bytes.
   package static let capacity = 255
 

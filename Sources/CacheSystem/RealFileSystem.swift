@@ -1,17 +1,17 @@
 internal import CPlatform
 
 /// The files of the operating system.
-public struct RealFileSystem: FileSystem {
+package struct RealFileSystem: FileSystem {
   /// Whether a call that a signal interrupts is repeated. Only `Tools/torture`, which has to notice
   /// what comes of it, leaves that out.
   private let repeatsInterrupted: Bool
 
   /// Creates the file system.
-  public init() { self.init(repeatsInterrupted: true) }
+  package init() { self.init(repeatsInterrupted: true) }
 
   package init(repeatsInterrupted: Bool) { self.repeatsInterrupted = repeatsInterrupted }
 
-  public func openOnce(
+  package func openOnce(
     _ path: PathName, in directory: Int32, _ options: OpenOptions, mode: UInt16
   ) throws(SystemError) -> Int32 {
     Int32(
@@ -20,29 +20,29 @@ public struct RealFileSystem: FileSystem {
       })
   }
 
-  public func openOnce(userPath: String, _ options: OpenOptions) throws(SystemError) -> Int32 {
+  package func openOnce(userPath: String, _ options: OpenOptions) throws(SystemError) -> Int32 {
     try checkText(userPath)
     let flags = options.union(.follow).rawValue
     return Int32(try check { unsafe userPath.withCString { unsafe cp_open(-1, $0, flags, 0) } })
   }
 
-  public func makeDirectory(userPath: String, mode: UInt16) throws(SystemError) {
+  package func makeDirectory(userPath: String, mode: UInt16) throws(SystemError) {
     try checkText(userPath)
     try check {
       unsafe userPath.withCString { unsafe cp_make_directory(cp_working_directory(), $0, mode) }
     }
   }
 
-  public func close(_ descriptor: Int32) { cp_close(descriptor) }
+  package func close(_ descriptor: Int32) { cp_close(descriptor) }
 
-  public func readOnce(
+  package func readOnce(
     _ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer, at offset: Int64?
   ) throws(SystemError) -> Int {
     // Safety: the call accesses at most `count` bytes of the buffer.
     try check { unsafe cp_read(descriptor, buffer.baseAddress, buffer.count, offset ?? -1) }
   }
 
-  public func readFile(
+  package func readFile(
     _ path: PathName, in directory: Int32, into buffer: UnsafeMutableRawBufferPointer
   ) throws(SystemError) -> Int {
     // Safety: the call accesses at most `count` bytes of the buffer.
@@ -53,36 +53,36 @@ public struct RealFileSystem: FileSystem {
     }
   }
 
-  public func writeOnce(
+  package func writeOnce(
     _ descriptor: Int32, from buffer: UnsafeRawBufferPointer, at offset: Int64?
   ) throws(SystemError) -> Int {
     // Safety: the call accesses at most `count` bytes of the buffer.
     try check { unsafe cp_write(descriptor, buffer.baseAddress, buffer.count, offset ?? -1) }
   }
 
-  public func length(of descriptor: Int32) throws(SystemError) -> Int64 {
+  package func length(of descriptor: Int32) throws(SystemError) -> Int64 {
     Int64(try check { cp_length(descriptor) })
   }
 
-  public func truncateOnce(_ descriptor: Int32, to length: Int64) throws(SystemError) {
+  package func truncateOnce(_ descriptor: Int32, to length: Int64) throws(SystemError) {
     try check { cp_truncate(descriptor, length) }
   }
 
-  public func synchronizeOnce(_ descriptor: Int32, names: Bool) throws(SystemError) {
+  package func synchronizeOnce(_ descriptor: Int32, names: Bool) throws(SystemError) {
     try check { cp_synchronize(descriptor, names ? 1 : 0) }
   }
 
-  public func synchronizeVolume(of descriptor: Int32) throws(SystemError) {
+  package func synchronizeVolume(of descriptor: Int32) throws(SystemError) {
     try check { cp_synchronize_volume(descriptor) }
   }
 
-  public func status(of descriptor: Int32) throws(SystemError) -> FileStatus {
+  package func status(of descriptor: Int32) throws(SystemError) -> FileStatus {
     var found = cp_status()
     try check { unsafe cp_status_of(descriptor, &found) }
     return FileStatus(found)
   }
 
-  public func status(at name: PathName, in directory: Int32) throws(SystemError) -> FileStatus {
+  package func status(at name: PathName, in directory: Int32) throws(SystemError) -> FileStatus {
     var found = cp_status()
     try check { unsafe name.withCString { unsafe cp_status_at(directory, $0, &found) } }
     return FileStatus(found)
@@ -99,7 +99,7 @@ public struct RealFileSystem: FileSystem {
     return FileStatus(found)
   }
 
-  public func volume(of descriptor: Int32) throws(SystemError) -> VolumeStatus {
+  package func volume(of descriptor: Int32) throws(SystemError) -> VolumeStatus {
     var found = cp_volume()
     try check { unsafe cp_volume_of(descriptor, &found) }
     return VolumeStatus(
@@ -107,21 +107,21 @@ public struct RealFileSystem: FileSystem {
       availableFiles: found.available_files)
   }
 
-  public func makeDirectory(
+  package func makeDirectory(
     _ name: PathName, in directory: Int32, mode: UInt16
   ) throws(SystemError) {
     try check { unsafe name.withCString { unsafe cp_make_directory(directory, $0, mode) } }
   }
 
-  public func removeFile(_ name: PathName, in directory: Int32) throws(SystemError) {
+  package func removeFile(_ name: PathName, in directory: Int32) throws(SystemError) {
     try check { unsafe name.withCString { unsafe cp_remove(directory, $0, 0) } }
   }
 
-  public func removeDirectory(_ name: PathName, in directory: Int32) throws(SystemError) {
+  package func removeDirectory(_ name: PathName, in directory: Int32) throws(SystemError) {
     try check { unsafe name.withCString { unsafe cp_remove(directory, $0, 1) } }
   }
 
-  public func rename(
+  package func rename(
     _ from: PathName, in fromDirectory: Int32, to: PathName, in toDirectory: Int32
   ) throws(SystemError) {
     try check {
@@ -131,7 +131,7 @@ public struct RealFileSystem: FileSystem {
     }
   }
 
-  public func link(
+  package func link(
     _ from: PathName, in fromDirectory: Int32, to: PathName, in toDirectory: Int32
   ) throws(SystemError) {
     try check {
@@ -141,33 +141,33 @@ public struct RealFileSystem: FileSystem {
     }
   }
 
-  public func changeMode(
+  package func changeMode(
     at name: PathName, in directory: Int32, to mode: UInt16
   ) throws(SystemError) {
     try check { unsafe name.withCString { unsafe cp_change_mode(directory, $0, mode) } }
   }
 
-  public func lockOnce(_ descriptor: Int32, exclusive: Bool, wait: Bool) throws(SystemError) {
+  package func lockOnce(_ descriptor: Int32, exclusive: Bool, wait: Bool) throws(SystemError) {
     try check { cp_lock(descriptor, exclusive ? 1 : 0, wait ? 1 : 0) }
   }
 
-  public func unlock(_ descriptor: Int32) { _ = cp_unlock(descriptor) }
+  package func unlock(_ descriptor: Int32) { _ = cp_unlock(descriptor) }
 
-  public func map(_ descriptor: Int32, count: Int) throws(SystemError) -> UnsafeRawBufferPointer {
+  package func map(_ descriptor: Int32, count: Int) throws(SystemError) -> UnsafeRawBufferPointer {
     var address: UnsafeRawPointer?
     try check { unsafe cp_map(descriptor, count, &address) }
     return unsafe UnsafeRawBufferPointer(start: address, count: count)
   }
 
-  public func unmap(_ bytes: UnsafeRawBufferPointer) {
+  package func unmap(_ bytes: UnsafeRawBufferPointer) {
     unsafe cp_unmap(bytes.baseAddress, bytes.count)
   }
 
-  public func list(
+  package func list(
     _ descriptor: Int32, _ body: (PathName, FileKind) -> Bool
   ) throws(SystemError) { try list(descriptor, isFresh: false, body) }
 
-  public func list(
+  package func list(
     fresh descriptor: Int32, _ body: (PathName, FileKind) -> Bool
   ) throws(SystemError) { try list(descriptor, isFresh: true, body) }
 

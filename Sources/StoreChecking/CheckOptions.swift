@@ -37,19 +37,28 @@ public struct CheckOptions: Sendable {
   /// The clock; replaced in tests.
   public var clock: any WallClock
   /// The file system; replaced in tests.
-  public var fileSystem: any FileSystem
+  package var fileSystem: any FileSystem = RealFileSystem()
 
   /// Creates options.
   public init(
     depth: CheckDepth = .quick, repair: RepairLevel? = nil, jobs: Int = 2,
-    skippedShards: Set<UInt8> = [], clock: any WallClock = SystemClock(),
-    fileSystem: any FileSystem = RealFileSystem()
+    skippedShards: Set<UInt8> = [], clock: any WallClock = SystemClock()
   ) {
     self.depth = depth
     self.repair = repair
     self.jobs = jobs
     self.skippedShards = skippedShards
     self.clock = clock
+  }
+
+  /// Creates options with the files of a test.
+  package init(
+    depth: CheckDepth = .quick, repair: RepairLevel? = nil, jobs: Int = 2,
+    skippedShards: Set<UInt8> = [], clock: any WallClock = SystemClock(),
+    fileSystem: any FileSystem
+  ) {
+    self.init(
+      depth: depth, repair: repair, jobs: jobs, skippedShards: skippedShards, clock: clock)
     self.fileSystem = fileSystem
   }
 }

@@ -1,4 +1,4 @@
-public import CacheSystem
+import CacheSystem
 import Foundation
 import TestSupport
 import Testing

@@ -43,7 +43,7 @@ struct OrderedCommits: Sendable {
 }
 
 /// What a file system keeps of what was not synced when the power goes.
-public enum PowerLossProfile: String, Sendable, CaseIterable {
+package enum PowerLossProfile: String, Sendable, CaseIterable {
   /// Only what was synced is sure: the bytes of files by fsync or fdatasync, names by fsync of their
   /// directory. Of everything else any part may be there (POSIX.1-2024, fsync; Pillai et al., "All
   /// File Systems Are Not Created Equal", OSDI 2014).

@@ -1,41 +1,41 @@
 internal import CLibrary
-public import CacheSystem
+package import CacheSystem
 
 /// One call of a simulated process, as a fault sees it.
-public struct SimulatedOperation: Sendable, CustomStringConvertible {
-  public enum Kind: String, Sendable, CaseIterable {
+package struct SimulatedOperation: Sendable, CustomStringConvertible {
+  package enum Kind: String, Sendable, CaseIterable {
     case open, openUserPath, read, write, length, truncate, synchronize, statusOf, statusAt
     case volume, makeDirectory, removeFile, removeDirectory, rename, link, changeMode, lock, map
     case list
   }
 
-  public var kind: Kind
+  package var kind: Kind
   /// Whether it changes the disk, or what of it is durable.
-  public var isChange: Bool
+  package var isChange: Bool
   /// The path that it was given; with a descriptor, the one that this was opened by.
   var path: FileName
 
-  public var name: String { String(decoding: path, as: UTF8.self) }
+  package var name: String { String(decoding: path, as: UTF8.self) }
 
-  public var description: String { "\(kind) \(name)" }
+  package var description: String { "\(kind) \(name)" }
 
   /// Whether it may need room on the disk.
-  public var takesRoom: Bool {
+  package var takesRoom: Bool {
     isChange && [.open, .write, .makeDirectory, .link, .rename].contains(kind)
   }
 
   /// Whether its manual page has EINTR; the others never return it.
-  public var isInterruptible: Bool {
+  package var isInterruptible: Bool {
     [.open, .openUserPath, .read, .write, .truncate, .synchronize, .lock].contains(kind)
   }
 
   /// Whether it needs a new descriptor.
-  public var opens: Bool { [.open, .openUserPath, .list].contains(kind) }
+  package var opens: Bool { [.open, .openUserPath, .list].contains(kind) }
 }
 
 /// What is to go wrong in a simulated process, and at which of its calls.
-public struct SimulatedFault: Sendable {
-  public enum Effect: Sendable, Hashable {
+package struct SimulatedFault: Sendable {
+  package enum Effect: Sendable, Hashable {
     /// The call does nothing and fails.
     case fail(SystemError)
     /// A read or write transfers a half.
@@ -51,16 +51,16 @@ public struct SimulatedFault: Sendable {
     case losePower
   }
 
-  public var effect: Effect
+  package var effect: Effect
   /// Which of the calls that match it strikes, from 1 on.
-  public var number: Int
+  package var number: Int
   /// Whether it strikes at all that follow, too.
-  public var lasts: Bool
+  package var lasts: Bool
   /// The calls that count.
-  public var matches: @Sendable (SimulatedOperation) -> Bool
+  package var matches: @Sendable (SimulatedOperation) -> Bool
 
   /// Makes a fault; by default every call counts.
-  public init(
+  package init(
     _ effect: Effect, at number: Int, lasts: Bool = false,
     matching matches: @escaping @Sendable (SimulatedOperation) -> Bool = { _ in true }
   ) {
@@ -73,5 +73,5 @@ public struct SimulatedFault: Sendable {
 
 extension SystemError {
   /// What every call of a simulated process fails with once it has ended.
-  public static let processEnded = SystemError(EOWNERDEAD)
+  package static let processEnded = SystemError(EOWNERDEAD)
 }

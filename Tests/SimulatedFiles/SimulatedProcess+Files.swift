@@ -1,9 +1,9 @@
 internal import CLibrary
-public import CacheSystem
+package import CacheSystem
 
 // What is done with files that are open.
 extension SimulatedProcess {
-  public func openOnce(
+  package func openOnce(
     _ path: PathName, in directory: Int32, _ options: OpenOptions, mode: UInt16
   ) throws(SystemError) -> Int32 {
     let path = path.bytes
@@ -13,7 +13,7 @@ extension SimulatedProcess {
     }
   }
 
-  public func openOnce(userPath: String, _ options: OpenOptions) throws(SystemError) -> Int32 {
+  package func openOnce(userPath: String, _ options: OpenOptions) throws(SystemError) -> Int32 {
     let path = Array(userPath.utf8)
     return try call(.openUserPath, path) { volume, _ throws(SystemError) in
       try open(path, Disk.root, options, 0, &volume)
@@ -44,7 +44,7 @@ extension SimulatedProcess {
       OpenFile(number: number, options: options, opening: volume.openings, path: path))
   }
 
-  public func close(_ descriptor: Int32) {
+  package func close(_ descriptor: Int32) {
     state.change { volume in
       guard let file = volume.processes[number][descriptor] else { return }
       volume.unlock(file.number, file.opening)
@@ -52,7 +52,7 @@ extension SimulatedProcess {
     }
   }
 
-  public func readOnce(
+  package func readOnce(
     _ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer, at offset: Int64?
   ) throws(SystemError) -> Int {
     try call(.read, of: descriptor) { volume, file, effect throws(SystemError) in
@@ -72,7 +72,7 @@ extension SimulatedProcess {
     }
   }
 
-  public func writeOnce(
+  package func writeOnce(
     _ descriptor: Int32, from buffer: UnsafeRawBufferPointer, at offset: Int64?
   ) throws(SystemError) -> Int {
     try call(.write, of: descriptor, isChange: buffer.count > 0) {
@@ -101,7 +101,7 @@ extension SimulatedProcess {
     return cut < count ? cut : count / 2
   }
 
-  public func length(of descriptor: Int32) throws(SystemError) -> Int64 {
+  package func length(of descriptor: Int32) throws(SystemError) -> Int64 {
     try call(.length, of: descriptor) { volume, file, _ throws(SystemError) in
       let length = volume.disk.nodes[file.number]?.data.length ?? 0
       volume.processes[number][descriptor]?.position = length
@@ -109,14 +109,14 @@ extension SimulatedProcess {
     }
   }
 
-  public func truncateOnce(_ descriptor: Int32, to length: Int64) throws(SystemError) {
+  package func truncateOnce(_ descriptor: Int32, to length: Int64) throws(SystemError) {
     try call(.truncate, of: descriptor, isChange: true) { volume, file, _ throws(SystemError) in
       guard length >= 0, file.options.contains(.write) else { throw SystemError(EINVAL) }
       volume.disk.truncate(file.number, to: Int(length))
     }
   }
 
-  public func synchronizeOnce(_ descriptor: Int32, names: Bool) throws(SystemError) {
+  package func synchronizeOnce(_ descriptor: Int32, names: Bool) throws(SystemError) {
     do throws(SystemError) {
       try call(.synchronize, of: descriptor, isChange: true) {
         volume, file, _ throws(SystemError) in
@@ -140,7 +140,7 @@ extension SimulatedProcess {
     }
   }
 
-  public func synchronizeVolume(of descriptor: Int32) throws(SystemError) {
+  package func synchronizeVolume(of descriptor: Int32) throws(SystemError) {
     do throws(SystemError) {
       try call(.synchronize, of: descriptor, isChange: true) { volume, _, _ throws(SystemError) in
         for number in volume.disk.nodes.keys.sorted() {
@@ -156,13 +156,13 @@ extension SimulatedProcess {
     }
   }
 
-  public func status(of descriptor: Int32) throws(SystemError) -> FileStatus {
+  package func status(of descriptor: Int32) throws(SystemError) -> FileStatus {
     try call(.statusOf, of: descriptor) { volume, file, _ throws(SystemError) in
       try volume.disk.status(file.number)
     }
   }
 
-  public func volume(of descriptor: Int32) throws(SystemError) -> VolumeStatus {
+  package func volume(of descriptor: Int32) throws(SystemError) -> VolumeStatus {
     try call(.volume, of: descriptor) { volume, _, _ throws(SystemError) in
       VolumeStatus(
         blockBytes: UInt64(FileData.pageBytes),
@@ -172,7 +172,7 @@ extension SimulatedProcess {
 
   // MARK: Locks
 
-  public func lockOnce(_ descriptor: Int32, exclusive: Bool, wait: Bool) throws(SystemError) {
+  package func lockOnce(_ descriptor: Int32, exclusive: Bool, wait: Bool) throws(SystemError) {
     let isTaken = try call(.lock, of: descriptor) { volume, file, _ throws(SystemError) in
       let isTaken = volume.lock(file.number, file.opening, exclusive: exclusive)
       if !isTaken && !wait { throw .wouldBlock }
@@ -189,7 +189,7 @@ extension SimulatedProcess {
     try result.get()
   }
 
-  public func unlock(_ descriptor: Int32) {
+  package func unlock(_ descriptor: Int32) {
     state.change { volume in
       guard let file = volume.processes[number][descriptor] else { return }
       volume.unlock(file.number, file.opening)
@@ -199,7 +199,7 @@ extension SimulatedProcess {
   // MARK: Memory
 
   /// A copy: what is written later does not show in it.
-  public func map(_ descriptor: Int32, count: Int) throws(SystemError) -> UnsafeRawBufferPointer {
+  package func map(_ descriptor: Int32, count: Int) throws(SystemError) -> UnsafeRawBufferPointer {
     unsafe try call(.map, of: descriptor) { volume, file, _ throws(SystemError) in
       guard count > 0 else { throw SystemError(EINVAL) }
       // Safety: freed by `unmap`; zeros stand where the file has ended, as in its last page.
@@ -210,5 +210,5 @@ extension SimulatedProcess {
     }
   }
 
-  public func unmap(_ bytes: UnsafeRawBufferPointer) { unsafe bytes.deallocate() }
+  package func unmap(_ bytes: UnsafeRawBufferPointer) { unsafe bytes.deallocate() }
 }

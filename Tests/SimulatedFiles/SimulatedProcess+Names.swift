@@ -1,13 +1,13 @@
 internal import CLibrary
-public import CacheSystem
+package import CacheSystem
 
 // What is done with names.
 extension SimulatedProcess {
-  public func makeDirectory(userPath: String, mode: UInt16) throws(SystemError) {
+  package func makeDirectory(userPath: String, mode: UInt16) throws(SystemError) {
     try make(Array(userPath.utf8), in: -1, mode)
   }
 
-  public func makeDirectory(
+  package func makeDirectory(
     _ name: PathName, in directory: Int32, mode: UInt16
   ) throws(SystemError) {
     try make(name.bytes, in: directory, mode)
@@ -23,7 +23,7 @@ extension SimulatedProcess {
     }
   }
 
-  public func status(at name: PathName, in directory: Int32) throws(SystemError) -> FileStatus {
+  package func status(at name: PathName, in directory: Int32) throws(SystemError) -> FileStatus {
     let path = name.bytes
     return try call(.statusAt, path) { volume, _ throws(SystemError) in
       let (parent, name) = try volume.disk.find(path, from: start(directory, volume))
@@ -32,7 +32,7 @@ extension SimulatedProcess {
     }
   }
 
-  public func changeMode(
+  package func changeMode(
     at name: PathName, in directory: Int32, to mode: UInt16
   ) throws(SystemError) {
     let path = name.bytes
@@ -43,7 +43,7 @@ extension SimulatedProcess {
     }
   }
 
-  public func removeFile(_ name: PathName, in directory: Int32) throws(SystemError) {
+  package func removeFile(_ name: PathName, in directory: Int32) throws(SystemError) {
     let path = name.bytes
     try call(.removeFile, path, isChange: true) { volume, _ throws(SystemError) in
       let (parent, name) = try volume.disk.find(path, from: start(directory, volume))
@@ -51,7 +51,7 @@ extension SimulatedProcess {
     }
   }
 
-  public func removeDirectory(_ name: PathName, in directory: Int32) throws(SystemError) {
+  package func removeDirectory(_ name: PathName, in directory: Int32) throws(SystemError) {
     let path = name.bytes
     try call(.removeDirectory, path, isChange: true) { volume, _ throws(SystemError) in
       let (parent, name) = try volume.disk.find(path, from: start(directory, volume))
@@ -59,7 +59,7 @@ extension SimulatedProcess {
     }
   }
 
-  public func rename(
+  package func rename(
     _ from: PathName, in fromDirectory: Int32, to: PathName, in toDirectory: Int32
   ) throws(SystemError) {
     let (from, to) = (from.bytes, to.bytes)
@@ -70,7 +70,7 @@ extension SimulatedProcess {
     }
   }
 
-  public func link(
+  package func link(
     _ from: PathName, in fromDirectory: Int32, to: PathName, in toDirectory: Int32
   ) throws(SystemError) {
     let (from, to) = (from.bytes, to.bytes)
@@ -84,7 +84,7 @@ extension SimulatedProcess {
     }
   }
 
-  public func list(
+  package func list(
     _ descriptor: Int32, _ body: (PathName, FileKind) -> Bool
   ) throws(SystemError) {
     let found = try call(.list, of: descriptor) { volume, file, _ throws(SystemError) in

@@ -1,5 +1,5 @@
 internal import CLibrary
-public import CacheSystem
+import CacheSystem
 
 /// A process that has the files of a simulated volume: its calls are counted, may be made to fail,
 /// and end with it.
@@ -7,7 +7,7 @@ public import CacheSystem
 /// When it ends, its descriptors and locks go at once, and each of its calls fails with
 /// `.processEnded` from then on; other processes may go on with the volume. Closing and unlocking
 /// never fail and are not counted: what they do, the end of the process does, too.
-public final class SimulatedProcess: FileSystem {
+package final class SimulatedProcess: FileSystem {
   let state: Monitor<VolumeState>
   let number: Int
 
@@ -16,7 +16,7 @@ public final class SimulatedProcess: FileSystem {
   /// - Parameters:
   ///   - fault: what is to go wrong.
   ///   - recordsTrace: whether `trace` tells all calls.
-  public init(
+  package init(
     on volume: SimulatedVolume, fault: SimulatedFault? = nil, recordsTrace: Bool = false
   ) {
     state = volume.state
@@ -31,13 +31,13 @@ public final class SimulatedProcess: FileSystem {
   }
 
   /// Ends the process, as kill -9 does.
-  public func end() { state.change { $0.end(number) } }
+  package func end() { state.change { $0.end(number) } }
 
   /// Whether the process has ended.
-  public var hasEnded: Bool { own(\.hasEnded) }
+  package var hasEnded: Bool { own(\.hasEnded) }
 
   /// Sets what is to go wrong from now on, and counts anew.
-  public func setFault(_ fault: SimulatedFault?) {
+  package func setFault(_ fault: SimulatedFault?) {
     state.change { volume in
       volume.processes[number].fault = fault
       volume.processes[number].matched = 0
@@ -47,19 +47,19 @@ public final class SimulatedProcess: FileSystem {
   }
 
   /// The first call that the fault has struck.
-  public var struck: SimulatedOperation? { own(\.struck) }
+  package var struck: SimulatedOperation? { own(\.struck) }
 
   /// The kinds of all calls that it has struck.
-  public var struckKinds: Set<SimulatedOperation.Kind> { own(\.struckKinds) }
+  package var struckKinds: Set<SimulatedOperation.Kind> { own(\.struckKinds) }
 
   /// Whether the fault strikes again and again.
-  public var isFaultLasting: Bool { own(\.fault)?.lasts ?? false }
+  package var isFaultLasting: Bool { own(\.fault)?.lasts ?? false }
 
   /// The number of calls so far.
-  public var operations: Int { own(\.operations) }
+  package var operations: Int { own(\.operations) }
 
   /// The calls so far, where they are recorded.
-  public var trace: [SimulatedOperation] { own(\.trace) ?? [] }
+  package var trace: [SimulatedOperation] { own(\.trace) ?? [] }
 
   private func own<Value>(_ path: KeyPath<ProcessState, Value>) -> Value {
     state.wait { volume -> Value? in volume.processes[number][keyPath: path] }

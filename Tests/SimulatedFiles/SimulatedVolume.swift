@@ -1,9 +1,9 @@
-public import CacheSystem
+package import CacheSystem
 
 /// A volume in memory that simulated processes share.
 ///
 /// Every call is one step under one lock, so a run with one thread is the same each time.
-public final class SimulatedVolume: Sendable {
+package final class SimulatedVolume: Sendable {
   let state: Monitor<VolumeState>
 
   /// Makes an empty volume.
@@ -11,7 +11,7 @@ public final class SimulatedVolume: Sendable {
   /// - Parameters:
   ///   - capacityBytes: what fits onto it, in pages of 4 KiB; by default it is never full.
   ///   - maximumLinks: the most names of one file, as ext4 has 65,000.
-  public convenience init(capacityBytes: Int = .max, maximumLinks: Int = 65_000) {
+  package convenience init(capacityBytes: Int = .max, maximumLinks: Int = 65_000) {
     self.init(Disk(capacityBytes: capacityBytes, maximumLinks: maximumLinks))
   }
 
@@ -22,7 +22,7 @@ public final class SimulatedVolume: Sendable {
   /// Makes a volume with the same content, without the processes, all of it durable.
   ///
   /// - Complexity: O(files); bytes are shared until they change.
-  public func copy() -> SimulatedVolume {
+  package func copy() -> SimulatedVolume {
     var disk = disk
     disk.settle()
     return SimulatedVolume(disk)
@@ -32,7 +32,7 @@ public final class SimulatedVolume: Sendable {
   /// volume that is used for long keeps all of that until then.
   ///
   /// - Complexity: O(files).
-  public func settle() {
+  package func settle() {
     state.change { volume in
       let open = volume.processes.flatMap(\.openFiles).map(\.number)
       volume.disk.settle(open: Set(open))
@@ -42,12 +42,12 @@ public final class SimulatedVolume: Sendable {
   /// Makes a volume with what a power cut at this moment may leave.
   ///
   /// - Parameter seed: decides what is there of what was not synced; nil for nothing of it.
-  public func afterPowerLoss(_ profile: PowerLossProfile, seed: UInt64?) -> SimulatedVolume {
+  package func afterPowerLoss(_ profile: PowerLossProfile, seed: UInt64?) -> SimulatedVolume {
     SimulatedVolume(disk.afterPowerLoss(profile, seed: seed))
   }
 
   /// What stands on the volume, by path without the first slash.
-  public var tree: [String: FileStatus] {
+  package var tree: [String: FileStatus] {
     let disk = disk
     var found: [String: FileStatus] = [:]
     var waiting = [("", Disk.root)]
@@ -62,7 +62,7 @@ public final class SimulatedVolume: Sendable {
   }
 
   /// The bytes of a file, by its path without the first slash; `nil` if there is none.
-  public func contents(of path: String) -> [UInt8]? {
+  package func contents(of path: String) -> [UInt8]? {
     let disk = disk
     var number = Disk.root
     for name in path.split(separator: "/") {
