@@ -1,6 +1,8 @@
 import CLibrary
 public import CacheSystem
 
+@_exported public import struct CacheSystem.SystemError
+
 /// The reason why the file of a ``FingerprintKey`` cannot be used.
 public struct FingerprintKeyError: Error, Sendable, Hashable, CustomStringConvertible {
   /// The cause.

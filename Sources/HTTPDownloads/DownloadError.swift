@@ -2,6 +2,9 @@ public import CacheSystem
 public import ContentCoding
 public import HTTPTransports
 
+@_exported public import struct CacheSystem.SystemError
+@_exported public import enum ContentCoding.ContentCodingError
+
 /// The reason why a download ended without its file.
 public struct DownloadError: Error, Sendable, Hashable, CustomStringConvertible {
   /// What is wrong.

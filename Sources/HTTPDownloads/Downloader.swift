@@ -3,6 +3,9 @@ public import CacheSystem
 import HTTPSemantics
 public import HTTPTransports
 
+@_exported public import struct CacheSystem.SystemClock
+@_exported public import protocol CacheSystem.WallClock
+
 /// How many downloads run at once, and how often they are retried.
 public struct DownloaderOptions: Sendable {
   /// The limit of simultaneous transfers, at least 1. Each takes up to seven descriptors.

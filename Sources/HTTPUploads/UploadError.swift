@@ -1,5 +1,7 @@
 public import CacheSystem
 
+@_exported public import struct CacheSystem.SystemError
+
 /// The reason why a file or a form cannot be sent.
 public struct UploadError: Error, Sendable, Hashable, CustomStringConvertible {
   /// What is wrong.

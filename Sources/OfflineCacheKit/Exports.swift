@@ -14,9 +14,6 @@
 @_exported public import Reachability
 @_exported public import RemoteTier
 
-@_exported public import struct CacheSystem.SystemClock
-@_exported public import protocol CacheSystem.WallClock
-
 #if canImport(Darwin)
   @_exported public import URLSessionHTTP
 #else

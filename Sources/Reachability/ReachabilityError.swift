@@ -1,5 +1,7 @@
 public import CacheSystem
 
+@_exported public import struct CacheSystem.SystemError
+
 /// The reason why the network cannot be watched.
 public struct ReachabilityError: Error, Sendable, Hashable, CustomStringConvertible {
   /// The operation that failed.

@@ -1,5 +1,8 @@
 public import CacheSystem
 
+@_exported public import struct CacheSystem.SystemClock
+@_exported public import protocol CacheSystem.WallClock
+
 /// The depth of a check.
 public enum CheckDepth: String, Sendable, Hashable, CaseIterable {
   /// Structure, journal compared with tree, metadata, lengths and links. No body is read.
