@@ -9,6 +9,7 @@ func useDefault(_ folder: URL) async throws {
   options.isExcludedFromBackup = true
   options.credentialVault = KeychainCredentialVault { print($0) }
   options.network.pins = ["example.org": [try Pin("sha256/\(String(repeating: "A", count: 43))=")]]
+  options.urlSession.allowsExpensiveNetworks = false
   let cache = try OfflineCache(capacity: 1 << 20, directory: folder, options: options)
   let (data, response) = try await cache.data(from: URL(string: "https://example.org/")!)
   print(data.count, response.metadata?.reason ?? "")

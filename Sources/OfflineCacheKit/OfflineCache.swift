@@ -1,13 +1,5 @@
 import CacheSystem
 
-#if canImport(Darwin)
-  /// The transport of a cache that is made without one.
-  private typealias DefaultTransport = URLSessionTransport
-#else
-  /// The transport of a cache that is made without one.
-  private typealias DefaultTransport = CurlTransport
-#endif
-
 /// Answers `URLRequest`s from a persistent store and from the network, as the rules of HTTP say.
 ///
 /// One object has the functions of URLSession and URLCache, and works the same way offline and on
@@ -56,9 +48,13 @@ public final class OfflineCache: Sendable {
   public convenience init(
     capacity: Int, directory: URL, options: OfflineCacheOptions = OfflineCacheOptions()
   ) throws(StoreError) {
-    let transport: DefaultTransport
+    let transport: any HTTPTransport
     do throws(TransportError) {
-      transport = try DefaultTransport(options.network)
+      #if canImport(Darwin)
+        transport = try URLSessionTransport(options.network, options: options.urlSession)
+      #else
+        transport = try CurlTransport(options.network)
+      #endif
     } catch {
       throw Self.failure(error, directory)
     }

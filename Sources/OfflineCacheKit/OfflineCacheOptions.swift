@@ -102,6 +102,11 @@ public struct OfflineCacheOptions: Sendable {
 
   #if canImport(Darwin)
     /// Whether the files are left out of the user's backups.
+    /// The options of URLSession, which a cache without a transport of its own uses: the choice of
+    /// networks, waiting for one, and a callback for certificates. Leave `backgroundIdentifier` `nil`:
+    /// it is for a downloader of its own.
+    public var urlSession = URLSessionOptions()
+
     public var isExcludedFromBackup = true
 
     /// The data protection class of the files; `nil` for that of the folder in which they are.
