@@ -53,6 +53,8 @@ package final class RemoteDownloads: HTTPTransport {
 
   package var mayUseProxy: Bool { transport.mayUseProxy }
 
+  package func reset() async { await transport.reset() }
+
   package func send(
     _ request: HTTPRequest, body: RequestBody?, options: TransportOptions,
     onInterim: @escaping @Sendable (HTTPResponseHead) -> Void

@@ -19,6 +19,14 @@ final class CookieJar {
     _ = unsafe curl_share_cleanup(share)
   }
 
+  func removeAll() {
+    // The cookies of the jar are reached through a handle that shares it.
+    guard let handle = EasyHandle() else { return }
+    // Safety: as below.
+    _ = unsafe occurl_set_pointer(handle.raw, CURLOPT_SHARE, share)
+    _ = handle.set(CURLOPT_COOKIELIST, "ALL")
+  }
+
   /// Makes a transfer send the cookies for its URL, and store new ones. A request with its own
   /// `Cookie` does not use the jar.
   func serve(_ handle: EasyHandle, _ request: HTTPRequest) -> Bool {

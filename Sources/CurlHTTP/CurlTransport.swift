@@ -66,6 +66,9 @@ public final class CurlTransport: HTTPTransport {
     return try await start(request, body, options, onInterim).response()
   }
 
+  /// Ends all transfers with `cancelled`, and forgets all cookies.
+  public func reset() async { await loop.reset() }
+
   /// Passes a request to the loop. Releasing the returned body ends the transfer.
   func start(
     _ request: HTTPRequest, _ body: RequestBody? = nil, _ options: TransportOptions,

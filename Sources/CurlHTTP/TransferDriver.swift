@@ -113,6 +113,12 @@ final class TransferDriver {
     for transfer in queues.removeAll() { transfer.finish(.failure(transfer.error(.cancelled))) }
   }
 
+  /// Ends all transfers, and forgets all cookies.
+  func reset() {
+    removeAll()
+    cookies?.removeAll()
+  }
+
   /// Adds a transfer to libcurl; it already counts as running in its queue.
   private func start(_ transfer: Transfer, onNewConnection isNew: Bool = false) {
     guard !transfer.hasEnded else { return queues.leave(transfer) }

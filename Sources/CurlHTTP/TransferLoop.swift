@@ -17,6 +17,8 @@ final class TransferLoop: Sendable {
 
   private struct State {
     var commands: [(Transfer, Command)] = []
+    /// The callers of ``TransferLoop/reset()`` that wait.
+    var resets: [CheckedContinuation<Void, Never>] = []
     var isShutDown = false
     /// Whether the thread accepts no more commands.
     var isOver = false
@@ -88,6 +90,18 @@ final class TransferLoop: Sendable {
     if isFirst { unsafe curl_multi_wakeup(multi) }
   }
 
+  /// Ends all transfers, and forgets all cookies.
+  func reset() async {
+    await withCheckedContinuation { continuation in
+      let isOver = state.withLock { state in
+        if !state.isOver { state.resets.append(continuation) }
+        return state.isOver
+      }
+      if isOver { callOut { continuation.resume() } }
+      unsafe curl_multi_wakeup(multi)
+    }
+  }
+
   /// Ends all transfers and the thread, without waiting for it; from any thread.
   func shutDown() {
     state.withLock { $0.isShutDown = true }
@@ -96,25 +110,28 @@ final class TransferLoop: Sendable {
 
   private func run() {
     let driver = unsafe TransferDriver(multi, setup, load, sockets, lookUps)
-    while let commands = takeCommands() {
+    while let (commands, resets) = takeCommands() {
       for (transfer, command) in commands { driver.perform(command, on: transfer) }
+      if !resets.isEmpty { driver.reset() }
+      for caller in resets { callOut { caller.resume() } }
       driver.advance()
       driver.waitForEvents()
     }
     driver.removeAll()
-    let left = state.withLock { state in
+    let (left, resets) = state.withLock { state in
       state.isOver = true
-      return state.commands
+      return (state.commands, state.resets)
     }
+    for caller in resets { callOut { caller.resume() } }
     for (transfer, _) in left { transfer.finish(.failure(transfer.error(.cancelled))) }
   }
 
   /// Returns the commands since the last call, or `nil` after the shut-down.
-  private func takeCommands() -> [(Transfer, Command)]? {
+  private func takeCommands() -> ([(Transfer, Command)], [CheckedContinuation<Void, Never>])? {
     state.withLock { state in
       guard !state.isShutDown else { return nil }
-      defer { state.commands = [] }
-      return state.commands
+      defer { (state.commands, state.resets) = ([], []) }
+      return (state.commands, state.resets)
     }
   }
 }

@@ -46,6 +46,8 @@ package struct AuthenticatingTransport: HTTPTransport {
 
   package var mayUseProxy: Bool { transport.mayUseProxy }
 
+  package func reset() async { await transport.reset() }
+
   package func send(
     _ request: HTTPRequest, body: RequestBody?, options: TransportOptions,
     onInterim: @escaping @Sendable (HTTPResponseHead) -> Void

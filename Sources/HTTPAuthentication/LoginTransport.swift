@@ -42,6 +42,8 @@ package struct LoginTransport: HTTPTransport {
 
   package var mayUseProxy: Bool { transport.mayUseProxy }
 
+  package func reset() async { await transport.reset() }
+
   package func send(
     _ request: HTTPRequest, body: RequestBody?, options: TransportOptions,
     onInterim: @escaping @Sendable (HTTPResponseHead) -> Void

@@ -33,9 +33,16 @@ public protocol HTTPTransport: Sendable {
     _ request: HTTPRequest, body: RequestBody?, options: TransportOptions,
     onInterim: @escaping @Sendable (HTTPResponseHead) -> Void
   ) async throws(TransportError) -> TransportResponse
+
+  /// Ends all transfers with ``TransportError/Code/cancelled``, and forgets all cookies, because the
+  /// user logs out. A transport that uses another one has to reset that one.
+  func reset() async
 }
 
 extension HTTPTransport {
+  /// Does nothing.
+  public func reset() async {}
+
   /// False.
   public var isForOneUser: Bool { false }
 

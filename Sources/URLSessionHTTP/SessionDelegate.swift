@@ -33,6 +33,14 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, URLSessionDownloa
     }
   }
 
+  /// Cancels all tasks, and returns the sessions.
+  func endTasks() -> [URLSession] {
+    for task in running.withLock({ Array($0.values) }) {
+      task.fail(task.transfer.error(.cancelled))
+    }
+    return sessions.withLock { Array($0.values) }
+  }
+
   /// Forgets a session that the system, or another process with the same background session, has
   /// ended: a task for it would raise an exception. Its own tasks end one by one.
   func urlSession(_ session: URLSession, didBecomeInvalidWithError error: (any Error)?) {

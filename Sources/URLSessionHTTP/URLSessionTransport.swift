@@ -91,6 +91,18 @@ public final class URLSessionTransport: HTTPTransport {
     return try await answer.response()
   }
 
+  /// Ends all transfers with `cancelled`, and forgets all cookies.
+  public func reset() async {
+    for session in delegate.endTasks() {
+      // The session answers once it has cancelled the tasks, which then set no more cookies.
+      await withCheckedContinuation { continuation in
+        session.getAllTasks { _ in continuation.resume() }
+      }
+    }
+    let cookies = configuration.httpCookieStorage
+    for cookie in cookies?.cookies ?? [] { cookies?.deleteCookie(cookie) }
+  }
+
   /// Starts a request. Releasing the returned body ends it.
   func start(
     _ request: HTTPRequest, _ body: RequestBody?, _ options: TransportOptions,

@@ -37,6 +37,15 @@ struct CookieJarTests {
     #expect(origin.requests.last?.value(of: "Cookie") == "b=2")
   }
 
+  @Test func `a reset forgets them`() async throws {
+    let origin = try origin()
+    let transport = try CurlTransport(NetworkSetup(keepsCookies: true))
+    for target in ["/in/1", "/in/2"] { _ = try await transport.fetch(origin.address(target)) }
+    await transport.reset()
+    for target in ["/in/3", "/in/4"] { _ = try await transport.fetch(origin.address(target)) }
+    #expect(origin.requests.map { $0.value(of: "Cookie") } == [nil, "a=1", nil, "a=1"])
+  }
+
   @Test func `no cache can take an answer for one to other cookies`() async throws {
     let origin = try origin()
     let plain = try await CurlTransport().send(HTTPRequest(url: origin.address()))

@@ -4,6 +4,31 @@ import TransportTesting
 @testable import CurlHTTP
 
 struct FailureTests {
+  @Test(arguments: TransportKind.allCases)
+  func `a reset ends the transfers, with and without a head`(kind: TransportKind) async throws {
+    let began = AsyncStream.makeStream(of: Void.self)
+    let origin = try LoopbackOrigin { request, connection in
+      switch request.target {
+      case "/head": connection.send("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab")
+      case "/none": began.continuation.yield()
+      default: return connection.answer("ok")
+      }
+      connection.waitForClose()
+    }
+    let transport = try kind.make()
+    let endless = TransportOptions(connectTimeout: nil, idleTimeout: nil)
+    let response = try await transport.send(
+      HTTPRequest(url: origin.address("/head")), options: endless)
+    let silent = try origin.address("/none")
+    async let failure = transport.failure(silent, options: endless)
+    for await _ in began.stream { break }
+    await transport.reset()
+    #expect(await failure?.code == .cancelled)
+    let error = await #expect(throws: TransportError.self) { try await response.body.readAll() }
+    #expect(error?.code == .cancelled)
+    #expect(try await transport.fetch(origin.address()).body == "ok")
+  }
+
   private static let ok = "HTTP/1.1 200 OK\r\n"
   private static let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 

@@ -40,6 +40,17 @@ import TransportTesting
     #expect(refusal(NetworkSetup()) == nil)
   }
 
+  @Test func `a reset forgets the cookies`() async throws {
+    let origin = try LoopbackOrigin { _, connection in
+      connection.answer("ok", fields: ["Set-Cookie: a=1"])
+    }
+    let transport = try URLSessionTransport(NetworkSetup(proxy: .none, keepsCookies: true))
+    for target in ["/1", "/2"] { _ = try await transport.fetch(origin.address(target)) }
+    await transport.reset()
+    for target in ["/3", "/4"] { _ = try await transport.fetch(origin.address(target)) }
+    #expect(origin.requests.map { $0.value(of: "Cookie") } == [nil, "a=1", nil, "a=1"])
+  }
+
   @Test func `a coded body is returned decoded, and its head says so`() async throws {
     // The bytes of `printf hello | gzip -n`.
     let coded: [UInt8] = [
