@@ -381,7 +381,8 @@ let package = Package(
     tests(
       "OfflinecacheTool",
       [
-        "ToolTesting", "LoopbackOrigin", "NginxOrigin", "MessageDigests", "offlinecache", "reader",
+        "ToolTesting", "CommandLineTools", "LoopbackOrigin", "NginxOrigin", "MessageDigests",
+        "offlinecache", "reader",
         "HTTPSemantics", "CacheFormat", "CacheSystem", "CLibrary",
       ]),
     tests(

@@ -165,18 +165,50 @@ extension FileSystem {
   /// Creates or replaces a file by a rename, so that other processes never see a part of it.
   ///
   /// - Parameters:
-  ///   - temporary: an unused name in the same directory.
+  ///   - temporary: the name until then, in the same directory. What a killed process has left there is
+  ///     replaced. While another process has the name, or another user's file, it gets a random end.
   ///   - synced: whether the bytes survive loss of power once the call has returned.
   package func replace(
     _ name: PathName, in directory: borrowing Descriptor, with bytes: [UInt8],
     through temporary: PathName, synced: Bool = false
   ) throws(SystemError) {
-    try writeNew(temporary, in: directory, bytes, synced: synced)
+    var new = temporary
+    // Locked until it has its name, so that no other process takes it for a left-over.
+    let file = try createLocked(&new, in: directory)
     do throws(SystemError) {
-      try rename(temporary, in: directory.raw, to: name, in: directory.raw)
+      try write(file, bytes)
+      if synced { try synchronize(file, names: true) }
+      try rename(new, in: directory.raw, to: name, in: directory.raw)
     } catch {
-      try? removeFile(temporary, in: directory.raw)
+      try? removeFile(new, in: directory.raw)
       throw error
     }
+  }
+
+  private func createLocked(
+    _ name: inout PathName, in directory: borrowing Descriptor
+  ) throws(SystemError) -> Descriptor {
+    let options: OpenOptions = [.write, .create, .exclusive]
+    removeLeftover(name, in: directory)
+    do throws(SystemError) {
+      let file = try open(name, in: directory, options)
+      // Where there are no locks, nobody removes the file either.
+      if (try? tryLock(file)) ?? true, try status(of: file.raw).linkCount == 1 { return file }
+    } catch {
+      guard error == .exists else { throw error }
+    }
+    name.append(".")
+    name.appendHex(UInt64.random(in: .min ... .max), digits: 16)
+    return try open(name, in: directory, options)
+  }
+
+  /// Removes the file of a process that was killed before it could rename it.
+  package func removeLeftover(_ name: PathName, in directory: borrowing Descriptor) {
+    guard let file = try? open(name, in: directory, [.read]),
+      // Its process has the lock as long as it lives.
+      (try? tryLock(file)) == true, let status = try? status(of: file.raw),
+      (try? self.status(at: name, in: directory.raw))?.fileNumber == status.fileNumber
+    else { return }
+    try? removeFile(name, in: directory.raw)
   }
 }

@@ -31,7 +31,7 @@ package struct StateFile: Sendable {
       throw Problem(text: "neither XDG_STATE_HOME nor HOME names a folder")
     }
     self.folder = folder
-    let new = Array("\(stem).\(UInt64.random(in: .min ... .max)).new".utf8)
+    let new = Array("\(stem).new".utf8)
     guard let name = PathName(bytes: Array(stem.utf8)), let newName = PathName(bytes: new),
       !stem.utf8.contains(UInt8(ascii: "/")), ![".", ".."].contains(stem)
     else {

@@ -132,9 +132,8 @@ struct FingerprintKeyFile: Sendable {
     _ name: PathName, _ directory: borrowing Descriptor
   ) throws(SystemError) -> [UInt8] {
     let key = FingerprintKey.randomBytes()
-    var new = PathName(".fingerprint.")
-    new.appendHex(UInt64.random(in: .min ... .max), digits: 16)
-    try files.replace(name, in: directory, with: key, through: new, synced: true)
+    try files.replace(
+      name, in: directory, with: key, through: PathName(".fingerprint.new"), synced: true)
     try? files.synchronize(directory, names: true)
     return key
   }

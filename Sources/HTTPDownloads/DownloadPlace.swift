@@ -128,15 +128,10 @@ final class DownloadPlace: @unchecked Sendable {
     try? files.removeFile(name, in: folder)
   }
 
-  /// Removes the hidden file of a process that was killed while it wrote the target in another way than
-  /// by a download.
-  func removeLeftover() {
-    guard let file = try? files.open(new, in: openFolder.descriptor, [.read]),
-      // Its process has the lock as long as it lives.
-      (try? files.tryLock(file)) == true, let status = try? files.status(of: file.raw),
-      self.status(new)?.fileNumber == status.fileNumber
-    else { return }
-    remove(new)
+  /// Removes the hidden files of a process that was killed while it wrote a record, or the target in
+  /// another way than by a download.
+  func removeLeftovers() {
+    for name in [new, newRecord] { files.removeLeftover(name, in: openFolder.descriptor) }
   }
 
   func movePartIntoPlace() throws(SystemError) {
@@ -264,16 +259,15 @@ extension DownloadPlace {
 
   /// Replaces a record by a rename.
   func save(_ record: DownloadRecord, _ kind: Kind) throws(SystemError) {
-    var new = stem
-    new.append(".")
-    new.appendHex(UInt64.random(in: .min ... .max), digits: 16)
     guard let bytes = try? record.encoded() else { throw .tooLarge }
-    try files.replace(recordName(kind), in: openFolder.descriptor, with: bytes, through: new)
+    try files.replace(recordName(kind), in: openFolder.descriptor, with: bytes, through: newRecord)
   }
 
   func removeRecord(_ kind: Kind) {
     remove(recordName(kind))
   }
+
+  private var newRecord: PathName { Self.appending(".json.new", to: stem) }
 
   func recordName(_ kind: Kind) -> PathName { Self.appending(kind.suffix, to: stem) }
 }

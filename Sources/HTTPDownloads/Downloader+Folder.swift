@@ -46,7 +46,7 @@ extension Downloader {
       guard let part else { throw .wouldBlock }
       part.remove()
       place.removeRecord(.finished)
-      place.removeLeftover()
+      place.removeLeftovers()
       return true
     }
   }

@@ -14,10 +14,10 @@ extension Downloader {
 
   /// Creates the hidden file for a file that is written in another way than by a download, and removes
   /// that of a process that was killed.
-  package static func replacement(at path: String) throws(SystemError) -> ReplacementFile {
-    let place = try? DownloadPlace(path, RealFileSystem())
-    place?.removeLeftover()
-    return try ReplacementFile(at: Array(path.utf8), through: place?.new.bytes)
+  package static func replacement(at path: [UInt8]) throws(SystemError) -> ReplacementFile {
+    let place = try? DownloadPlace(String(decoding: path, as: UTF8.self), RealFileSystem())
+    place?.removeLeftovers()
+    return try ReplacementFile(at: path, through: place?.new.bytes)
   }
 
   /// Writes the record of a complete file that is about to take its name. Call it before the

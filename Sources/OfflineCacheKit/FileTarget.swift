@@ -102,7 +102,7 @@ final class FileTarget: Sendable {
   private func opened() throws(URLError) -> ReplacementFile {
     if let file = unsafe state.file { return file }
     do throws(SystemError) {
-      let file = try Downloader.replacement(at: path)
+      let file = try Downloader.replacement(at: Array(path.utf8))
       unsafe state.file = file
       return file
     } catch {

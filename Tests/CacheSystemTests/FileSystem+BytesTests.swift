@@ -139,4 +139,22 @@ import Testing
     let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
     #expect(names.sorted() == ["a", "b"])
   }
+
+  @Test func `the left-over of a killed process is replaced, and what another one writes is not`()
+    throws
+  {
+    try folder.make("a.new", "left over")
+    let files = RealFileSystem()
+    let place = try folder.open()
+    try files.replace("a", in: place, with: Array("new".utf8), through: "a.new")
+    #expect(folder.text("a") == "new")
+    #expect(folder.text("a.new") == nil)
+    try folder.make("a.new", "half")
+    let other = try files.open("a.new", in: place, [.read])
+    expect(try files.tryLock(other))
+    try files.replace("a", in: place, with: Array("newer".utf8), through: "a.new")
+    #expect(folder.text("a") == "newer")
+    #expect(folder.text("a.new") == "half")
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).count == 2)
+  }
 }

@@ -36,6 +36,23 @@ struct DownloaderFolderTests {
     }
   }
 
+  @Test func `of the records that killed processes were writing, one at most is left`() async throws
+  {
+    let downloader = sandbox.downloader(server)
+    let place = try DownloadPlace(sandbox.path(), RealFileSystem())
+    let left = sandbox.path(place.recordName(.finished).text + ".new")
+    place.close()
+    for isForgotten in [false, true] {
+      try Data("{".utf8).write(to: URL(fileURLWithPath: left))
+      if isForgotten {
+        try await downloader.forget(sandbox.path())
+      } else {
+        _ = try await downloader.download(sandbox.asked())
+      }
+      #expect(!sandbox.names.contains(".json.new"))
+    }
+  }
+
   @Test func `records of files that are gone are removed`() async throws {
     let downloader = sandbox.downloader(server)
     _ = try await downloader.download(sandbox.asked())

@@ -1,4 +1,5 @@
 import CLibrary
+import CacheClient
 import CacheSystem
 import CommandLineTools
 
@@ -32,7 +33,7 @@ final class OutputFile {
     let descriptor: Int32
     do throws(SystemError) {
       if place.isReplaceable {
-        let file = try ReplacementFile(at: place.path)
+        let file = try Downloader.replacement(at: place.path)
         (replacement, descriptor) = (file, file.descriptor)
       } else {
         (replacement, descriptor) = (nil, try Self.opened(place.path))
