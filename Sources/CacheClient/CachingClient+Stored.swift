@@ -130,6 +130,10 @@ extension CachingClient {
   /// Returns whether a response is kept in memory and not stored.
   package func keepsInMemoryOnly(_ info: EntryInfo) -> Bool { cache.memory.contains(info) }
 
+  /// Releases the memory of stored responses that are requested often, and removes the responses that
+  /// are kept in memory only.
+  public func emptyMemory() { cache.emptyMemory() }
+
   /// The approximate memory that responses take, in bytes.
   package var memoryBytes: Int { cache.memoryBytes }
 
@@ -160,7 +164,7 @@ extension CachingClient {
   public func removeAll() throws(StoreError) {
     flights.endAll()
     permits.revokeAll()
-    cache.memory.removeAll()
+    emptyMemory()
     try store.removeAll()
   }
 }

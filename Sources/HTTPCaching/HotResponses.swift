@@ -78,6 +78,14 @@ final class HotResponses: Sendable {
     }
   }
 
+  func removeAll() {
+    // Returned, so that files are closed after the lock is released.
+    _ = state.withLock { state in
+      defer { state = State() }
+      return state
+    }
+  }
+
   private func insert(_ key: ByteString, _ item: Item, _ state: inout State) {
     let (bytes, files) = Self.weight(item, key)
     guard bytes <= maximumBytes / 8 else { return }

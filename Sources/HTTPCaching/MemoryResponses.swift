@@ -114,6 +114,12 @@ extension ResponseCache {
   /// The memory in bytes that stored responses and those that are in memory only take, roughly.
   package var memoryBytes: Int { hot.bytes + memory.bytes }
 
+  /// Removes all responses from memory.
+  package func emptyMemory() {
+    hot.removeAll()
+    memory.removeAll()
+  }
+
   /// Removes the response in memory that one which was just stored replaces.
   ///
   /// A response that was received later stays. A time after `now` proves nothing: the clock was set

@@ -11,6 +11,11 @@ extension OfflineCache {
   @discardableResult
   public func relinquish() -> Bool { store.relinquish() }
 
+  /// Releases the memory of stored responses that are requested often, and removes the responses that
+  /// are kept in memory only (`allowedInMemoryOnly`). On Apple platforms a cache calls this itself when
+  /// the system is short of memory.
+  public func emptyMemory() { client.emptyMemory() }
+
   #if canImport(Darwin)
     /// Applies the options for the files: those in the directory, and by inheritance those that are
     /// made later.

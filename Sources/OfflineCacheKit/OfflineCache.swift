@@ -33,6 +33,9 @@ public final class OfflineCache: Sendable {
   /// URLSession does.
   let handlerQueue = DispatchQueue(label: "OfflineCache.handlers")
   private let mode: Lock<OfflineMode>
+  #if canImport(Darwin)
+    private let memoryPressure: MemoryPressure
+  #endif
   private static let sharedCache = Lock<OfflineCache?>(nil)
 
   /// Opens the cache in a directory, or creates one.
@@ -106,6 +109,9 @@ public final class OfflineCache: Sendable {
     client = CachingClient(
       store: store, transport: transport, options: clientOptions, clock: options.clock)
     downloader = client.makeDownloader(options: options.downloads)
+    #if canImport(Darwin)
+      memoryPressure = MemoryPressure(emptying: client)
+    #endif
     delegates.cache = self
   }
 

@@ -111,6 +111,22 @@ import Testing
     #expect(try sandbox.cache.remove(for: request) == false)
   }
 
+  @Test func `memory that is emptied keeps nothing, and what is stored still answers`() async throws
+  {
+    let sandbox = try FaceSandbox { _ in fresh("stored") }
+    let cache = sandbox.cache
+    for _ in 0..<2 { _ = try await cache.data(for: sandbox.request()) }
+    let hot = cache.client.memoryBytes
+    #expect(hot > 0)
+    try keep("mine", in: sandbox)
+    #expect(cache.client.memoryBytes > hot)
+    cache.emptyMemory()
+    #expect(cache.client.memoryBytes == 0)
+    #expect(cache.cachedResponse(for: sandbox.request("/mine")) == nil)
+    #expect(await text(cache, sandbox.request()) == "stored")
+    #expect(sandbox.origin.requests.count == 1)
+  }
+
   @Test func `the memory is bounded: the oldest go, and what exceeds it alone is an error`() throws
   {
     var options = OfflineCacheOptions()

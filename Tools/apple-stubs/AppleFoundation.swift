@@ -31,6 +31,24 @@ extension Stream {
   ) {}
 }
 
+/// https://developer.apple.com/documentation/dispatch/dispatchsourcememorypressure
+public protocol DispatchSourceMemoryPressure: DispatchSourceProtocol {}
+
+extension DispatchSource {
+  /// https://developer.apple.com/documentation/dispatch/dispatchsource/memorypressureevent
+  public struct MemoryPressureEvent: OptionSet, Sendable {
+    public let rawValue: UInt
+    public init(rawValue: UInt) { self.rawValue = rawValue }
+    public static let warning = MemoryPressureEvent(rawValue: 2)
+    public static let critical = MemoryPressureEvent(rawValue: 4)
+  }
+
+  /// https://developer.apple.com/documentation/dispatch/dispatchsource/makememorypressuresource(eventmask:queue:)
+  public class func makeMemoryPressureSource(
+    eventMask: MemoryPressureEvent, queue: DispatchQueue? = nil
+  ) -> any DispatchSourceMemoryPressure { fatalError() }
+}
+
 // Foundation on Linux has these names, and does not let them be used. `Tools/check-apple` writes them
 // with `apple` before them.
 public let appleNSURLAuthenticationMethodServerTrust = "trust"
