@@ -1,3 +1,5 @@
+import Synchronization
+
 // Credentials.
 extension CachingClient {
   /// The transport of the client for requests that bypass the store, such as those of a
@@ -25,6 +27,23 @@ extension CachingClient {
   ///   again; those in memory are forgotten all the same.
   public func forgetCredentials() async throws(CredentialVaultError) {
     try await authenticator.forgetCredentials()
+  }
+
+  /// Forgets the user, who logs out: all credentials, as ``forgetCredentials()`` does, and the cookies
+  /// of the transport. Running requests end with `cancelled`, also those of others that use the
+  /// transport. Stored responses stay; see ``removeAll()``.
+  ///
+  /// - Throws: As ``forgetCredentials()``, once all the rest is done.
+  public func forgetUser() async throws(CredentialVaultError) {
+    logOuts.add(1, ordering: .relaxed)
+    let forgotten: Result<Void, CredentialVaultError>
+    do throws(CredentialVaultError) {
+      forgotten = .success(try await forgetCredentials())
+    } catch {
+      forgotten = .failure(error)
+    }
+    await originFetcher.transport.reset()
+    try forgotten.get()
   }
 
   /// Changes with each log-in and log-out. Between two equal values, the credential in memory did

@@ -1,4 +1,5 @@
 import CacheSystem
+import Synchronization
 
 // Requests to the origin.
 extension CachingClient {
@@ -10,6 +11,7 @@ extension CachingClient {
     let isShareable =
       forwarding.isShareable
       && !unsharedKeys.contains(forwarding.key, forwarding.selection, now: now)
+    let logOuts = logOuts.load(ordering: .relaxed)
     if isShareable, let (flight, asker) = flights.join(forwarding, sending) {
       if asker == .first { carry(out: forwarding, flight, onInterim) }
       defer { flight.leave() }
@@ -17,6 +19,10 @@ extension CachingClient {
         throw ClientError(.cancelled, url: forwarding.request.url.string)
       }
       if let response = try response(to: forwarding, outcome, asker) { return response }
+      // The caller for whom it was sent has left, or the user has.
+      guard logOuts == self.logOuts.load(ordering: .relaxed) else {
+        throw ClientError(.cancelled, url: forwarding.request.url.string)
+      }
     }
     let outcome = await originFetcher.run(
       forwarding, body: body, options: sending, onInterim: onInterim)

@@ -1,4 +1,5 @@
 public import CacheSystem
+import Synchronization
 
 /// Answers HTTP requests from a store and from the network, by the rules of RFC 9111.
 ///
@@ -21,6 +22,8 @@ public final class CachingClient: Sendable {
   let background: Background
   let originFetcher: OriginFetcher
   let authenticator: Authenticator
+  /// The number of calls of ``forgetUser()``.
+  let logOuts = Atomic(0)
   let remoteLookUps: RemoteLookUps?
   let remoteOffers: RemoteOffers?
   let remotePurges: RemotePurges?

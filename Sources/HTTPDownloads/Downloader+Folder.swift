@@ -41,9 +41,37 @@ extension Downloader {
   /// - Throws: ``DownloadError`` if the folder cannot be used; `file` with `EWOULDBLOCK` while another
   ///   process or downloader is at it.
   public func forget(_ path: String) async throws(DownloadError) {
+    try await forget(path, removesFile: false)
+  }
+
+  /// Forgets all downloads of a folder, and removes the files that are unchanged.
+  ///
+  /// - Throws: As ``forget(_:)``, once all others are removed.
+  package func removeAll(in folder: String) async throws(DownloadError) {
+    var paths: Set<String> = []
+    do throws(SystemError) {
+      paths = try await pool.call { [files] () throws(SystemError) in
+        var paths: Set<String> = []
+        try Self.visitRecords(in: folder, files) { _, _, path, _ in paths.insert(path) }
+        return paths
+      }
+    } catch {
+      throw DownloadError(.file(error), url: "", path: folder)
+    }
+    var failure: DownloadError?
+    for path in paths.sorted() {
+      do throws(DownloadError) { try await forget(path, removesFile: true) } catch {
+        failure = failure ?? error
+      }
+    }
+    if let failure { throw failure }
+  }
+
+  private func forget(_ path: String, removesFile: Bool) async throws(DownloadError) {
     for download in downloads(to: path) { await download.end() }
     _ = try await change(path) { place, part throws(SystemError) in
       guard let part else { throw .wouldBlock }
+      if removesFile, try place.finishedRecord() != nil { place.remove(place.target) }
       part.remove()
       place.removeRecord(.finished)
       place.removeLeftovers()
@@ -101,6 +129,20 @@ extension Downloader {
   private static func find(
     in folder: String, _ files: any FileSystem
   ) throws(SystemError) -> [FoundDownload] {
+    var found: [FoundDownload] = []
+    try visitRecords(in: folder, files) { place, record, path, isFinished throws(SystemError) in
+      if let download = try place.found(record, path, isFinished: isFinished) {
+        found.append(download)
+      }
+    }
+    return found.sorted { $0.path < $1.path }
+  }
+
+  /// Calls `body` with each record of a folder, the path of its file, and whether it is finished.
+  private static func visitRecords(
+    in folder: String, _ files: any FileSystem,
+    _ body: (DownloadPlace, DownloadRecord, String, Bool) throws(SystemError) -> Void
+  ) throws(SystemError) {
     let directory = try files.open(userPath: folder, [.read, .directory])
     var names: [PathName] = []
     try files.list(directory.raw) { name, kind in
@@ -108,7 +150,6 @@ extension Downloader {
       return true
     }
     let base = folder.hasSuffix("/") ? folder : folder + "/"
-    var found: [FoundDownload] = []
     for name in names {
       let record: DownloadRecord?
       do throws(SystemError) {
@@ -124,11 +165,8 @@ extension Downloader {
       // A record counts only for a file in the same folder, and under the name that belongs to it.
       let isFinished = name.bytes == place.recordName(.finished).bytes
       guard isFinished || name.bytes == place.recordName(.unfinished).bytes else { continue }
-      if let download = try place.found(record, base + file, isFinished: isFinished) {
-        found.append(download)
-      }
+      try body(place, record, base + file, isFinished)
     }
-    return found.sorted { $0.path < $1.path }
   }
 }
 

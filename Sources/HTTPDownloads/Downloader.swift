@@ -171,6 +171,13 @@ public final class Downloader: Sendable {
     try await DownloadRun(downloader: self, download: Download(request)).fileNow()
   }
 
+  /// Cancels all downloads in progress, for all their callers, and waits until their files are closed.
+  package func endAll() async {
+    let all = running.withLock { Array($0.values.joined()) }
+    for download in all { _ = download.leave(all: true) }
+    for download in all { await download.end() }
+  }
+
   /// Returns the downloads in progress to a file.
   func downloads(to file: String) -> [Download] {
     running.withLock { $0.values.joined().filter { $0.request.file == file } }

@@ -1,5 +1,6 @@
 import LocalizedClientErrors
 import LocalizedStoreErrors
 
+extension LogOutError: DescribedError {}
 extension ReachabilityError: DescribedError {}
 extension StoringError: DescribedError {}

@@ -20,8 +20,8 @@ extension OfflineCache {
 
   /// Forgets all credentials, as for a log-out: those in memory at once, before the call suspends,
   /// then all that ``OfflineCacheOptions/credentialVault`` contains. Responses stored with them stay,
-  /// but are not returned without them. Cookies stay (`NetworkSetup.keepsCookies`): for another user,
-  /// make a new cache.
+  /// but are not returned without them. Cookies stay (`NetworkSetup.keepsCookies`). When the user logs
+  /// out, call ``logOut(downloadsIn:)``.
   ///
   /// - Throws: `CredentialVaultError` if the vault cannot be emptied. Its credentials would be used
   ///   again; those in memory are forgotten all the same.

@@ -36,7 +36,8 @@ public struct OfflineCacheOptions: Sendable {
 
   /// Whether stored responses are used whatever the `Authorization` of the request is: for an app
   /// with one user, whose tokens change. Otherwise a response that was stored with one token is
-  /// found only with that token. Clear the cache when another user logs in.
+  /// found only with that token. Call ``OfflineCache/logOut(downloadsIn:)`` before another user logs
+  /// in.
   public var ignoresAuthorization: Bool {
     get { rules.ignoresAuthorization }
     set { rules.ignoresAuthorization = newValue }
@@ -101,12 +102,12 @@ public struct OfflineCacheOptions: Sendable {
   public weak var sizeDelegate: (any StoreSizeDelegate)?
 
   #if canImport(Darwin)
-    /// Whether the files are left out of the user's backups.
     /// The options of URLSession, which a cache without a transport of its own uses: the choice of
     /// networks, waiting for one, and a callback for certificates. Leave `backgroundIdentifier` `nil`:
     /// it is for a downloader of its own.
     public var urlSession = URLSessionOptions()
 
+    /// Whether the files are left out of the user's backups.
     public var isExcludedFromBackup = true
 
     /// The data protection class of the files; `nil` for that of the folder in which they are.

@@ -36,6 +36,27 @@ struct DownloaderFolderTests {
     }
   }
 
+  @Test func `all downloads are removed, but no changed file and none that another process has`()
+    async throws
+  {
+    let downloader = sandbox.downloader(server)
+    for name in ["a", "b", "changed"] { _ = try await downloader.download(sandbox.asked(name)) }
+    try Data("mine".utf8).write(to: URL(fileURLWithPath: sandbox.path("changed")))
+    server.fail(.init(cut: 65_536))
+    _ = await sandbox.failure(downloader, sandbox.asked("begun", url: "/c"))
+    let place = try DownloadPlace(sandbox.path("a"), RealFileSystem())
+    defer { place.close() }
+    let part = try #require(try PartFile.open(place))
+    let error = await #expect(throws: DownloadError.self) {
+      try await downloader.removeAll(in: sandbox.folder)
+    }
+    #expect(error?.cause == .file(.wouldBlock))
+    #expect(sandbox.names.filter { !$0.hasPrefix(".") } == ["a", "changed"])
+    part.close()
+    try await downloader.removeAll(in: sandbox.folder)
+    #expect(sandbox.names == ["changed"])
+  }
+
   @Test func `of the records that killed processes were writing, one at most is left`() async throws
   {
     let downloader = sandbox.downloader(server)

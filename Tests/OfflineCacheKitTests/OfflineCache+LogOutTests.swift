@@ -1,0 +1,90 @@
+import Dispatch
+import LoopbackOrigin
+import Testing
+
+@testable import CacheClient
+@testable import OfflineCacheKit
+
+@Suite(.timeLimit(.minutes(5))) struct OfflineCacheLogOutTests {
+  @Test func `stored responses, responses in memory, downloads and cookies are gone`() async throws
+  {
+    let options = OfflineCacheOptions(network: NetworkSetup(proxy: .none, keepsCookies: true))
+    let sandbox = try FaceSandbox(options) { _ in fresh("mine", ["Set-Cookie: user=alice"]) }
+    let cache = sandbox.cache
+    let folder = sandbox.folder.appendingPathComponent("downloads")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+    let (file, changed) = (folder.appendingPathComponent("a"), folder.appendingPathComponent("b"))
+    try await cache.download(for: sandbox.request(), to: file)
+    try await cache.download(for: sandbox.request(), to: changed)
+    try Data("the user's own".utf8).write(to: changed)
+    _ = try await cache.data(for: sandbox.request())
+    _ = try await cache.data(for: sandbox.request())
+    #expect(cache.client.memoryBytes > 0)
+    try await cache.logOut(downloadsIn: [folder])
+    #expect(cache.client.memoryBytes == 0)
+    #expect(cache.store.statistics.entries == 0)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["b"])
+    _ = try await cache.data(for: sandbox.request("/b"))
+    _ = try await cache.data(for: sandbox.request("/c"))
+    let sent = sandbox.origin.requests.map { ($0.target, $0.value(of: "Cookie")) }
+    #expect(sent.last { $0.0 == "/b" }?.1 == nil)
+    #expect(sent.last { $0.0 == "/c" }?.1 == "user=alice")
+  }
+
+  @Test func `running calls end, and one that waited for another is not sent again`() async throws {
+    let arrived = AsyncStream.makeStream(of: Void.self)
+    let gate = DispatchSemaphore(value: 0)
+    let sandbox = try FaceSandbox { request in
+      guard request.target != "/next" else { return fresh("next") }
+      arrived.continuation.yield()
+      gate.wait()
+      return fresh("late")
+    }
+    defer { for _ in 0..<3 { gate.signal() } }
+    let cache = sandbox.cache
+    let file = sandbox.folder.appendingPathComponent("file")
+    let download = try cache.startDownload(for: sandbox.request("/file"), to: file)
+    let first = Task { await text(cache, sandbox.request()) }
+    var events = arrived.stream.makeAsyncIterator()
+    for _ in 0..<2 { await events.next() }
+    let second = Task { await text(cache, sandbox.request()) }
+    while !cache.client.flights.isWaitedFor { await Task.yield() }
+    try await cache.logOut()
+    let cancelled = "\(URLError.Code.cancelled.rawValue)"
+    #expect(await first.value == cancelled)
+    #expect(await second.value == cancelled)
+    let error = await #expect(throws: URLError.self) { try await download.value() }
+    #expect(error?.code == .cancelled)
+    #expect(sandbox.origin.requests.count == 2)
+    #expect(await text(cache, sandbox.request("/next")) == "next")
+  }
+
+  @Test func `what is left is told, and all the rest is done`() async throws {
+    let temporary = TemporaryFolder()
+    try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: temporary.path)
+    var options = OfflineCacheOptions()
+    options.credentialVault = FileCredentialVault(path: temporary.path + "/credentials.json") { _ in
+    }
+    let sandbox = try FaceSandbox(options)
+    _ = try await sandbox.cache.data(for: sandbox.request())
+    let missing = sandbox.folder.appendingPathComponent("missing")
+    let error = try #require(
+      await #expect(throws: LogOutError.self) {
+        try await sandbox.cache.logOut(downloadsIn: [missing])
+      })
+    #expect(error.vault?.code == .untrusted)
+    #expect(error.store == nil)
+    #expect(error.downloads.map(\.cause) == [.file(.notFound)])
+    #expect((error as any Error).localizedDescription == error.description)
+    #expect(sandbox.cache.store.statistics.entries == 0)
+  }
+}
+
+extension Flights {
+  /// Whether a caller waits for the request of another one.
+  fileprivate var isWaitedFor: Bool {
+    flights.withLock { flights in
+      flights.values.joined().contains { flight in flight.value.state.withLock { $0.askers > 1 } }
+    }
+  }
+}
