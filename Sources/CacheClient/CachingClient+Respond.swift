@@ -48,7 +48,6 @@ extension CachingClient {
     }
   }
 
-  /// Makes the response from a stored one.
   func served(
     _ serving: Serving, _ request: HTTPRequest, _ options: FetchOptions, detail: String? = nil
   ) -> ClientResponse {

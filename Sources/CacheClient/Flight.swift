@@ -18,7 +18,6 @@ final class Flight: Sendable {
 
   struct State {
     var askers = 1
-    /// Whether the origin has answered.
     var hasHead = false
     /// Whether all callers have left before the head arrived.
     var isAbandoned = false
@@ -27,7 +26,6 @@ final class Flight: Sendable {
     var hold: SharedReader?
   }
 
-  /// The request of the first caller.
   let asked: HTTPRequest
   /// The known fields that select the answer.
   let selection: Selection
@@ -63,7 +61,6 @@ final class Flight: Sendable {
     }
   }
 
-  /// Notes that the origin has answered.
   func takeHead() {
     state.withLock { $0.hasHead = true }
   }

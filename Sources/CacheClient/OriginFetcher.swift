@@ -80,7 +80,6 @@ struct OriginFetcher: Sendable {
     }
   }
 
-  /// Returns the origin's response to the callers.
   private func pass(
     _ head: HTTPResponseHead, _ body: any TransportBody, storing: Storing,
     forwarding: Forwarding, permit: StoringPermit, seen: UInt64, received: Timestamp

@@ -16,7 +16,6 @@ protocol PieceSource: AnyObject, Sendable {
   /// The trailer fields; empty before the end.
   var trailers: HTTPFields { get }
 
-  /// Releases the resources behind the body.
   func cancel()
 }
 
@@ -99,7 +98,6 @@ final class FileSource: PieceSource {
   }
 }
 
-/// A source of bytes from the network, for one reader.
 final class TransportSource: PieceSource {
   private let body: any TransportBody
   private let url: String
@@ -122,7 +120,6 @@ final class TransportSource: PieceSource {
   func cancel() { body.cancel() }
 }
 
-/// Several sources, one after the other.
 final class JoinedSource: PieceSource {
   private let rest: Mutex<[any PieceSource]>
   private let last: (any PieceSource)?
@@ -162,7 +159,6 @@ final class JoinedSource: PieceSource {
   }
 }
 
-/// Removes the content coding of another source.
 final class DecodingSource: PieceSource {
   private let coded: any PieceSource
   private let url: String

@@ -78,7 +78,6 @@ final class RemoteOffers: Sendable {
   }
 }
 
-/// The body of an entry as the content of a request.
 private final class StoredBodySource: RequestBodySource {
   private static let pieceBytes = 256 * 1024
 

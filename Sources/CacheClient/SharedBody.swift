@@ -40,7 +40,6 @@ final class SharedBody: Sendable {
     var waiters: [UInt64: CheckedContinuation<Void, Never>] = [:]
     var pump: CheckedContinuation<Void, Never>?
 
-    /// Makes a piece available to the readers.
     mutating func take(_ piece: [UInt8]) {
       last = (received, piece)
       received += UInt64(piece.count)
@@ -70,11 +69,9 @@ final class SharedBody: Sendable {
   let state = Lock(State())
   private let permit: StoringPermit
   private let clock: any WallClock
-  /// Called once with the stored entry.
   private let onStored: @Sendable (EntryInfo) -> Void
   /// Computes the SHA-256 of a body that machines may share.
   private let digest: Mutex<MessageDigest?>
-  /// Finds damage in coded content.
   let coding: Mutex<CodingCheck?>
 
   init(
@@ -197,7 +194,6 @@ final class SharedBody: Sendable {
     plan.prefix != nil && length != state.withLock { $0.received }
   }
 
-  /// Changes the state and wakes all waiting readers.
   private func wake(_ change: (inout State) -> Void) {
     let waiters = state.withLock { state in
       change(&state)

@@ -97,7 +97,6 @@ final class SharedReader: PieceSource {
     }
   }
 
-  /// Requests more, and waits for it.
   private func wait(at offset: UInt64) async {
     await withTaskCancellationHandler {
       await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in

@@ -42,7 +42,6 @@ package final class StoringPermit: Sendable {
   /// Begins to store, unless the permit was revoked; ``endStoring()`` must follow.
   func beginStoring() -> Bool { permits.beginStoring(key, generation) }
 
-  /// Ends storing, successful or not.
   func endStoring() { permits.endStoring(key) }
 }
 
@@ -106,7 +105,6 @@ final class StoringPermits: Sendable {
     for waiter in waiters { waiter.resume() }
   }
 
-  /// Revokes all permits, or those for some keys.
   func revokeAll(where isMeant: (ByteString) -> Bool = { _ in true }) {
     open.withLock { open in
       for key in open.keys where isMeant(key) { open[key]?.generation += 1 }

@@ -12,7 +12,6 @@ final class UnsharedKeys: Sendable {
   static let maximumCount = 8192
 
   private struct State {
-    /// The time of each note.
     var young: [Int: Int64] = [:]
     var old: [Int: Int64] = [:]
   }

@@ -74,7 +74,7 @@ public struct SystemError: Error, Sendable, Hashable, CustomStringConvertible {
 
 /// Calls `body` until it no longer fails with EINTR.
 @inline(__always)
-func retryOnInterrupt<R>(_ body: () throws(SystemError) -> R) throws(SystemError) -> R {
+package func retryOnInterrupt<R>(_ body: () throws(SystemError) -> R) throws(SystemError) -> R {
   while true {
     do { return try body() } catch  where error == .interrupted { continue } catch { throw error }
   }

@@ -23,7 +23,6 @@ public final class Download: Sendable {
     var whenResumed: CheckedContinuation<Void, Never>?
   }
 
-  /// The shortest time between two reports of progress.
   private static let interval = Duration.milliseconds(100)
 
   private let state = Lock(State())
@@ -106,7 +105,6 @@ extension Download {
     }
   }
 
-  /// The number of callers that have not cancelled.
   var askerCount: Int { state.withLock { $0.askers } }
 
   var isCancelled: Bool { askerCount <= 0 }
@@ -151,7 +149,6 @@ extension Download {
     if isCancelled { throw error(.cancelled) }
   }
 
-  /// Changes the progress, and reports it at once.
   func tell(_ change: (inout DownloadProgress) -> Void) {
     state.withLock { state in
       let before = state.progress.phase

@@ -7,7 +7,6 @@ import MessageDigests
 final class DownloadPlace: @unchecked Sendable {
   // Unchecked: one call at a time, and `close()` is the last.
 
-  /// The two records.
   enum Kind {
     case finished
     case unfinished
@@ -257,7 +256,6 @@ extension DownloadPlace {
     return prolonged ?? record
   }
 
-  /// Replaces a record by a rename.
   func save(_ record: DownloadRecord, _ kind: Kind) throws(SystemError) {
     guard let bytes = try? record.encoded() else { throw .tooLarge }
     try files.replace(recordName(kind), in: openFolder.descriptor, with: bytes, through: newRecord)

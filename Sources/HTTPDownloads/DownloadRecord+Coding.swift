@@ -8,7 +8,6 @@ extension DownloadRecord {
   /// The longest file that is written or read, in bytes.
   static let maximumBytes = MetadataDocument.maximumBytes
 
-  /// The names of the members of `userInfo`.
   fileprivate enum Name {
     static let file = ByteString("download-file")
     static let answeredBy = ByteString("download-answered-by")
@@ -84,7 +83,6 @@ extension DownloadRecord {
       user: items.text(Name.user) ?? "", fields: items.text(Name.selecting) ?? "")
   }
 
-  /// The members of `userInfo`.
   private struct Items {
     let list: [Field]
 

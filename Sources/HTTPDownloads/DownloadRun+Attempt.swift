@@ -4,7 +4,6 @@ import HTTPAuthentication
 import HTTPSemantics
 import HTTPTransports
 
-/// The result of one request of a download.
 struct DownloadAttempt: Sendable {
   enum Outcome: Sendable {
     /// The body is complete, by its framing.
@@ -102,7 +101,6 @@ extension DownloadRun {
     return finished.map { request.confirming($0.head.fields) } ?? request
   }
 
-  /// Sends a request, and follows redirects.
   private func send(
     _ request: HTTPRequest
   ) async throws(DownloadError.Cause) -> TransportResponse {

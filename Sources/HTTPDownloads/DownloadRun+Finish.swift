@@ -74,7 +74,6 @@ extension DownloadRun {
     throw download.error(.wrongDigest(expected: stated, actual: actual))
   }
 
-  /// Keeps the file after the server has confirmed it.
   func confirm(
     _ confirmed: DownloadRecord, by user: String?, _ place: DownloadPlace, _ part: PartFile,
     _ counts: inout Counts

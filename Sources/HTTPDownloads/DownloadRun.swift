@@ -126,7 +126,6 @@ struct DownloadRun: Sendable {
     return try await existingFile(place)
   }
 
-  /// Looks for the file, and prolongs a sliding expiry.
   func look() async throws(DownloadError) -> KnownFile {
     let place = try await opened()
     defer { place.close() }

@@ -63,7 +63,6 @@ public final class Downloader: Sendable {
   /// retry. It is twice as high, so that a host that does not answer delays no other.
   let places: DownloadSlots
   let retries: RetryPolicy
-  /// The threads for calls that block on the disk.
   let pool = WorkerPool(threads: 4)
   private let running = Lock<[NormalizedURL: [Download]]>([:], .registry)
   private let onFinished: @Sendable (DownloadedFile) -> Void
@@ -178,7 +177,6 @@ public final class Downloader: Sendable {
     for download in all { await download.end() }
   }
 
-  /// Returns the downloads in progress to a file.
   func downloads(to file: String) -> [Download] {
     running.withLock { $0.values.joined().filter { $0.request.file == file } }
   }

@@ -11,7 +11,6 @@ struct PartContent {
   /// The length of a sum, in bytes: the end of the block and its digest, little-endian.
   static let sumBytes = 24
 
-  /// The bytes that are written.
   private(set) var written: UInt64 = 0
   /// The bytes of the sums that are written.
   private(set) var sumsLength: Int64 = 0

@@ -79,7 +79,6 @@ final class PartFile: @unchecked Sendable {
     }
   }
 
-  /// Opens the sums, and creates them if there are none.
   private static func openSums(_ place: DownloadPlace) throws(SystemError) -> Descriptor {
     var hasRemoved = false
     while true {
@@ -231,7 +230,6 @@ extension PartFile {
     return content.gathered.count >= PartContent.blockBytes
   }
 
-  /// Writes the bytes that were added.
   func flush() throws(SystemError) {
     while !content.gathered.isEmpty {
       let block = Array(content.gathered.prefix(PartContent.blockBytes))

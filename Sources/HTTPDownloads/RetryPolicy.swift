@@ -1,6 +1,5 @@
 import HTTPTransports
 
-/// Which failures are retried, and after what delay.
 struct RetryPolicy: Sendable {
   /// The limit of retries in a row that bring no byte.
   let maximumRetries: Int
@@ -9,7 +8,6 @@ struct RetryPolicy: Sendable {
   /// The longest delay. If a server asks for more, there is no retry.
   let maximumDelay: Duration
 
-  /// Returns whether a failure may be temporary.
   func mayRetry(_ cause: DownloadError.Cause) -> Bool {
     switch cause {
     case .transport(let error):

@@ -1,4 +1,3 @@
-/// A `URLRequest`, translated for the client.
 struct AskedRequest: Sendable {
   /// The timeouts of a `URLRequest` that does not set one: 60 seconds.
   static let defaultTimeouts = TransportOptions(
@@ -8,7 +7,6 @@ struct AskedRequest: Sendable {
   private(set) var request: HTTPRequest
   var body: RequestBody?
   var options: FetchOptions
-  /// Whether the URL had a user or password in it.
   let hasCredentials: Bool
 
   /// Translates a request.
@@ -50,7 +48,6 @@ struct AskedRequest: Sendable {
     options.decidesAtOnce = true
   }
 
-  /// Returns whether an `Accept-Encoding` names a coding.
   private static func namesCoding(_ value: String) -> Bool {
     value.lowercased().split(whereSeparator: { ",; ".contains($0) })
       .contains { ["gzip", "x-gzip", "deflate", "br", "zstd"].contains($0) }

@@ -1,5 +1,4 @@
 #if canImport(Darwin)
-  /// Receives the answer of a URLSession's delegate to a challenge.
   final class ChallengeSender: NSObject, URLAuthenticationChallengeSender, Sendable {
     enum Answer: Sendable {
       case use(user: String, password: String, once: Bool)

@@ -5,7 +5,6 @@ final class DelegateBox: Sendable {
   private struct State {
     weak var delegate: (any OfflineCacheDelegate)?
     weak var cache: OfflineCache?
-    /// Reports changes of the size to the delegate.
     var sizeTask: Task<Void, Never>?
   }
 
@@ -13,7 +12,6 @@ final class DelegateBox: Sendable {
 
   var delegate: (any OfflineCacheDelegate)? { state.withLock { $0.delegate } }
 
-  /// Sets the delegate with its task, and returns the task of the previous one.
   func replace(
     _ delegate: (any OfflineCacheDelegate)?, sizeTask: Task<Void, Never>?
   ) -> Task<Void, Never>? {
@@ -23,7 +21,6 @@ final class DelegateBox: Sendable {
     }
   }
 
-  /// Removes the task and returns it.
   func takeSizeTask() -> Task<Void, Never>? { state.withLock { $0.sizeTask.take() } }
 
   var cache: OfflineCache? {

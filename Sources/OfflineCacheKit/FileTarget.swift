@@ -28,7 +28,6 @@ final class FileTarget: Sendable {
     self.files = files
   }
 
-  /// Appends bytes.
   func write(_ bytes: [UInt8]) async throws(URLError) {
     try await pool.call { [self] () throws(URLError) in
       unsafe state.gathered += bytes
@@ -75,12 +74,8 @@ final class FileTarget: Sendable {
 
   private func synchronize(_ descriptor: Int32) throws(SystemError) {
     guard isDurable else { return }
-    while true {
-      do throws(SystemError) {
-        return try files.synchronizeOnce(descriptor, names: true)
-      } catch {
-        guard error == .interrupted else { throw error }
-      }
+    try retryOnInterrupt { () throws(SystemError) in
+      try files.synchronizeOnce(descriptor, names: true)
     }
   }
 

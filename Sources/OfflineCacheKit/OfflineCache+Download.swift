@@ -150,7 +150,6 @@ extension OfflineCache {
     }
   }
 
-  /// Translates a request that must use the network.
   func networkRequest(_ request: URLRequest) throws(URLError) -> AskedRequest {
     let mode = offlineMode
     let asked = try AskedRequest(request, mode: mode)
@@ -250,7 +249,6 @@ extension OfflineCache {
     return response
   }
 
-  /// Returns the error for a response that is no file.
   func refusal(
     _ status: Int, by url: String, _ asked: AskedRequest, _ place: FilePlace
   ) -> URLError {

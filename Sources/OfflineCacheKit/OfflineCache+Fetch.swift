@@ -66,7 +66,6 @@ extension OfflineCache {
     return try await data(for: request)
   }
 
-  /// Answers a request with the whole content.
   func whole(
     _ asked: AskedRequest
   ) async throws(URLError) -> ([UInt8], OfflineURLResponse) {
@@ -170,7 +169,6 @@ extension OfflineCache {
     )
   }
 
-  /// Returns whether the content of a file is available without the network.
   func answersNow(_ asked: AskedRequest) -> Bool {
     var asked = asked
     asked.options.validatesInBackground = false

@@ -64,7 +64,6 @@ extension OfflineCache {
 }
 
 extension URLError {
-  /// Creates the error for a file that cannot be sent.
   init(_ error: UploadError, url: URL?) {
     let code: URLError.Code =
       switch error.cause {

@@ -2,7 +2,6 @@ import CacheSystem
 
 // Writing responses to files, from the store or from the network.
 extension OfflineCache {
-  /// The content of a response.
   private enum Content: Sendable {
     /// The file that is there has it.
     case there(DownloadedFile)
@@ -118,7 +117,6 @@ extension OfflineCache {
     }
   }
 
-  /// Compares the digest of the content with the caller's.
   private func check(
     _ bytes: [UInt8]?, _ wanted: DownloadRequest, _ asked: AskedRequest
   ) throws(URLError) {

@@ -205,7 +205,6 @@ public final class OfflineCache: Sendable {
     return UInt64(capacity)
   }
 
-  /// Starts a task that reports changes of the size to the delegate.
   private func makeSizeTask() -> Task<Void, Never> {
     // Before the events, so that no change after it is missed.
     let before = size

@@ -105,7 +105,6 @@ struct Fetched: Sendable {
   let cache: OfflineCache
   let bytes: [UInt8]
   let response: OfflineURLResponse
-  /// The number of credentials that the server has refused.
   var failures = 0
 }
 

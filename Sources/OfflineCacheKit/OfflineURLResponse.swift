@@ -49,7 +49,6 @@ public final class OfflineURLResponse: HTTPURLResponse, @unchecked Sendable {
       metadata: ResponseMetadata(file, now: now, standIn: standIn))
   }
 
-  /// Creates a response without metadata.
   static func plain(_ head: HTTPResponseHead, url: URL) -> OfflineURLResponse? {
     OfflineURLResponse(url: url, head: head, metadata: nil)
   }
@@ -61,7 +60,6 @@ public final class OfflineURLResponse: HTTPURLResponse, @unchecked Sendable {
     return OfflineURLResponse(url: url, head: head, metadata: metadata) ?? self
   }
 
-  /// Returns the same response without some fields.
   func without(_ names: [String]) -> OfflineURLResponse {
     var head = HTTPResponseHead(status: statusCode)
     for (name, value) in allHeaderFields {

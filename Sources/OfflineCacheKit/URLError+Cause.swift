@@ -11,7 +11,6 @@ extension URLError {
     self.init(code, userInfo: info)
   }
 
-  /// Creates the error for a text that is not a URL that can be fetched.
   init(_ error: InvalidURL, url: URL) {
     let isOther = error.code == .unsupportedScheme || error.code == .noScheme
     self.init(

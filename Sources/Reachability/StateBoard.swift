@@ -1,6 +1,5 @@
 import CacheSystem
 
-/// The present state and the readers of its changes.
 final class StateBoard: Sendable {
   private struct Content {
     var state: NetworkState

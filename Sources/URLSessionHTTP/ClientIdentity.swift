@@ -3,7 +3,6 @@
   import HTTPTransports
   import Security
 
-  /// The certificate and key with which this client proves itself.
   struct ClientIdentity: Sendable {
     private let hosts: Set<String>?
     private let identity: SecIdentity

@@ -1,6 +1,5 @@
 import CacheFormat
 
-/// Reads text files with certificates (RFC 7468).
 enum PEM {
   /// Returns the contents of all blocks with a label. A block that is damaged is left out.
   static func contents(of label: String, in text: String) -> [[UInt8]] {

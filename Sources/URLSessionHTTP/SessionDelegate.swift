@@ -33,7 +33,6 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, URLSessionDownloa
     }
   }
 
-  /// Cancels all tasks, and returns the sessions.
   func endTasks() -> [URLSession] {
     for task in running.withLock({ Array($0.values) }) {
       task.fail(task.transfer.error(.cancelled))

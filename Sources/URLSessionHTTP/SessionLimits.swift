@@ -15,7 +15,6 @@ struct SessionLimits {
   struct Next: Hashable {
     /// The time until then, or until it has to be looked at again; 0 or less once it is reached.
     let left: Duration
-    /// The reason for the error once it is reached.
     let detail: String
   }
 

@@ -11,11 +11,8 @@ final class SessionTask: Sendable {
     var expected: UInt64?
     var received: UInt64 = 0
     var limits: SessionLimits
-    /// Whether the body is in the file of a download task.
     var hasFile = false
-    /// Ends the upload from a stream.
     var stopUpload: (@Sendable () -> Void)?
-    /// The watch over the time limits.
     var watch: Task<Void, Never>?
     /// The reason for which the task was cancelled here.
     var failure: TransportError?
@@ -136,7 +133,6 @@ final class SessionTask: Sendable {
     old?()
   }
 
-  /// Ends the transfer with an error, and cancels the task.
   func fail(_ error: TransportError) {
     state.withLock { $0.failure = $0.failure ?? error }
     transfer.finish(.failure(error))

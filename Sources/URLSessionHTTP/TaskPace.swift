@@ -31,7 +31,6 @@ final class TaskPace: Sendable {
     #endif
   }
 
-  /// Does what the reader asks for.
   func carryOut(_ wish: Transfer.Request) {
     switch wish {
     case .resumeReceiving:
@@ -45,7 +44,6 @@ final class TaskPace: Sendable {
     }
   }
 
-  /// Cancels the task; from any thread.
   func cancel() {
     setFile(nil)
     // Not on this thread: on Linux that waits for a queue that may be waiting for this thread.

@@ -39,7 +39,6 @@ public final class URLSessionTransport: HTTPTransport {
   /// Whether the set-up has a proxy.
   public var mayUseProxy: Bool { setup.mayUseProxy }
 
-  /// Whether requests are sent as download tasks.
   private let downloads: Bool
   private let delegate: SessionDelegate
   private let configuration: URLSessionConfiguration

@@ -15,7 +15,6 @@
     private let output: OutputStream
     private let queue = DispatchQueue(label: "URLSessionTransport.upload")
     private var buffer = [UInt8](repeating: 0, count: bufferBytes)
-    /// The part of the buffer that is not written yet.
     private var waiting = 0..<0
     private var hasRoom = false
     /// Keeps this object alive until the upload has ended, as a stream does not keep its delegate.

@@ -25,7 +25,6 @@ public struct SubstituteError: Error, Sendable, Hashable, CustomStringConvertibl
   }
 }
 
-/// The place of a rule, for messages.
 struct SubstitutePlace: Sendable, Hashable {
   var subject: String
   var line: Int?

@@ -1,7 +1,6 @@
 import CacheSystem
 import Synchronization
 
-/// An open file that answers for a URL.
 final class SubstituteFile: Sendable {
   let path: String
   let status: FileStatus

@@ -1,4 +1,3 @@
-/// The URLs of a rule.
 enum SubstitutePattern: Sendable, Hashable {
   case exact(NormalizedURL)
   /// All targets of an origin with this beginning and a path after it.

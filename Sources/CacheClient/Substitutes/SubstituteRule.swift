@@ -68,7 +68,6 @@ public struct SubstituteRule: Sendable, Hashable {
     do throws(InvalidURL) { return try NormalizedURL(pattern).string } catch { return error.url }
   }
 
-  /// The seconds for `max-age`.
   var seconds: Int64 {
     switch lifetime {
     case .seconds(let seconds): Int64(max(0, seconds))

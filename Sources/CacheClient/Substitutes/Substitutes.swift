@@ -20,7 +20,6 @@ public final class Substitutes: Sendable {
   private let told = Mutex<Set<String>>([])
   let digests = SubstituteDigests()
 
-  /// The limit of missing files that are reported.
   private static let toldLimit = 1000
 
   /// Creates a table.
@@ -41,7 +40,6 @@ public final class Substitutes: Sendable {
     for entry in entries { try Self.checkTarget(entry) }
   }
 
-  /// Checks that the file or folder of a rule exists.
   private static func checkTarget(_ entry: Entry) throws(SubstituteError) {
     let wanted = entry.rule.target
     let found = try target(wanted.path, entry.place)

@@ -7,7 +7,6 @@ enum NetlinkMessage: Hashable {
   case failure(Int32)
   case other
 
-  /// The response to RTM_GETROUTE.
   struct Route: Hashable {
     /// Whether packets leave through a link: RTN_UNICAST, not `unreachable`, `blackhole` or
     /// `local`.
@@ -16,7 +15,6 @@ enum NetlinkMessage: Hashable {
     var link: Int32?
   }
 
-  /// The response to RTM_GETLINK.
   struct Link: Hashable {
     var name: String
     /// IFF_UP: the link is enabled.
@@ -30,7 +28,6 @@ enum NetlinkMessage: Hashable {
 /// Parses the messages of a datagram of netlink(7): lengths and types in the byte order of the
 /// machine, everything aligned to 4 bytes. Parsing ends at a length that exceeds the datagram.
 struct NetlinkMessages {
-  /// A message and the sequence number of its request.
   struct Item: Hashable {
     var sequence: UInt32
     var message: NetlinkMessage

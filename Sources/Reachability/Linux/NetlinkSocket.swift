@@ -22,7 +22,6 @@
       descriptor = Descriptor(result, of: RealFileSystem())
     }
 
-    /// The number of the descriptor, for waiting.
     var number: Int32 { descriptor.raw }
 
     /// Returns the route of packets to a public address.
@@ -53,7 +52,6 @@
       }
     }
 
-    /// The error for lost messages.
     private static let overrun = SystemError.noBuffers.code
     private static let tooLong = SystemError.messageTooLong.code
 

@@ -38,7 +38,6 @@
   }
 #endif
 
-/// The way in which packets of one address family leave this machine.
 enum Way: Hashable {
   /// They cannot leave.
   case closed
