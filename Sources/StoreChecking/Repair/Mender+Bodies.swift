@@ -67,7 +67,7 @@ extension Mender {
       try guarded(scene.path(name)) { () throws(SystemError) in
         try fileSystem.writeNew(new, in: session.directory, body, synced: true)
       }
-      try rename(new, of: session, to: name, in: directory, scene)
+      try rename(new, of: session, to: name, in: directory, scene.path(name))
       return true
     }
     let entries = catalog.entriesDirectory
@@ -95,7 +95,7 @@ extension Mender {
         failure = error
         continue
       }
-      try rename(new, of: session, to: name, in: directory, scene)
+      try rename(new, of: session, to: name, in: directory, scene.path(name))
       return true
     }
     // A file that cannot be read now may be right, so the entry is not given up.
@@ -119,12 +119,12 @@ extension Mender {
   }
 
   /// Renames a file of the session's directory to a name of the key's directory.
-  private func rename(
+  func rename(
     _ new: PathName, of session: Session, to name: PathName, in directory: borrowing Descriptor,
-    _ scene: KeyScene
+    _ path: [UInt8]
   ) throws(StoreError) {
     let raw = directory.raw
-    try guarded(scene.path(name)) { () throws(SystemError) in
+    try guarded(path) { () throws(SystemError) in
       do throws(SystemError) {
         try fileSystem.rename(new, in: session.directory.raw, to: name, in: raw)
       } catch {
@@ -153,7 +153,7 @@ extension Mender {
       return try copy(file, count: slot.length, to: new, session, slot.digest)
     }
     guard isRight else { return false }
-    try rename(new, of: session, to: name, in: directory, scene)
+    try rename(new, of: session, to: name, in: directory, scene.path(name))
     return true
   }
 
@@ -176,7 +176,7 @@ extension Mender {
         .inputOutput, path: "\(store.path)/\(String(decoding: path, as: UTF8.self))",
         cause: "it changes while it is copied", remedy: "check again")
     }
-    try rename(new, of: session, to: name, in: directory, scene)
+    try rename(new, of: session, to: name, in: directory, scene.path(name))
   }
 
   /// Copies the first bytes of a file into the session's directory.
@@ -274,7 +274,7 @@ extension Mender {
       }
     }
     if isEqual {
-      try rename(new, of: session, to: name, in: directory, scene)
+      try rename(new, of: session, to: name, in: directory, scene.path(name))
       return true
     }
     let isOtherWhole = try isWhole(new, in: session.directory, slot.digest, length: slot.length)

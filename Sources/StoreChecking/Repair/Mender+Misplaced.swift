@@ -21,7 +21,7 @@ extension Mender {
         name, of: directory, held: Layout.shardNumber(of: scene.hash), shard.entries, scene.path)
     else {
       // If another entry has taken the place, this may be the only copy.
-      let isCopy = try hasMetadata(of: facts.key, facts.variant, facts.keyHash, shard.entries)
+      let isCopy = try hasEntry(facts.key, facts.variant, facts.keyHash, shard.entries)
       guard level == .all || isCopy else { return false }
       return try quarantine(
         variant, scene, shard, "it is of another key, whose place was taken, or was not whole.")
@@ -39,14 +39,24 @@ extension Mender {
     return true
   }
 
-  /// Returns whether the place of an entry has a metadata file of that entry.
-  private func hasMetadata(
-    of key: ByteString, _ variant: UInt64, _ hash: KeyHash, _ entries: EntriesDirectory
+  /// Returns whether the place of an entry has that entry whole, perhaps in another version.
+  private func hasEntry(
+    _ key: ByteString, _ variant: UInt64, _ hash: KeyHash, _ entries: EntriesDirectory
   ) throws(StoreError) -> Bool {
     let path = Layout.keyPath(hash)
-    guard let directory = try tree.openKey(hash, at: path, in: entries.directory)
+    guard let directory = try tree.openKey(hash, at: path, in: entries.directory),
+      let document = try readDocument(Layout.metadata(variant), directory, path.bytes),
+      document.entry.key == key
     else { return false }
-    return try readDocument(Layout.metadata(variant), directory, path.bytes)?.entry.key == key
+    if document.body != nil { return true }
+    return try isWhole(document.entry, in: directory)
+  }
+
+  /// Returns whether the body file of an entry is whole.
+  private func isWhole(
+    _ entry: StoredEntry, in directory: borrowing Descriptor
+  ) throws(StoreError) -> Bool {
+    try isWhole(Layout.body(entry.digest), in: directory, entry.digest, length: entry.length)
   }
 
   /// The entries in a foreign directory, after those that have a free place were linked there.
@@ -114,7 +124,7 @@ extension Mender {
       }
       found.staying.insert(entry.digest)
       let hash = KeyHash(hashing: entry.key, seed: store.hashSeed)
-      if try hasMetadata(of: entry.key, entry.variant, hash, entries) {
+      if try hasEntry(entry.key, entry.variant, hash, entries) {
         found.copied.insert(entry.digest)
       } else {
         found.hasOthers = true
@@ -150,11 +160,7 @@ extension Mender {
     guard let document = try readDocument(name, source, path) else { return false }
     let entry = document.entry
     let hash = KeyHash(hashing: entry.key, seed: store.hashSeed)
-    if document.body == nil,
-      try !isWhole(Layout.body(entry.digest), in: source, entry.digest, length: entry.length)
-    {
-      return false
-    }
+    if document.body == nil, try !isWhole(entry, in: source) { return false }
     if Layout.shardNumber(of: hash) == held {
       return try place(name, of: source, document, hash, entries, path)
     }
@@ -177,16 +183,17 @@ extension Mender {
       cause: "its shard is in use", remedy: "check again")
   }
 
-  /// Links an entry into the directory of its key, while the lock of its shard is held.
+  /// Links an entry into the directory of its key, while the lock of its shard is held. If the entry
+  /// is there, links only the body, in place of one that is missing or damaged.
   private func place(
     _ name: PathName, of source: borrowing Descriptor, _ document: MetadataDocument,
     _ hash: KeyHash, _ entries: EntriesDirectory, _ path: [UInt8]
   ) throws(StoreError) -> Bool {
     let entry = document.entry
-    let (metadata, body) = (Layout.metadata(entry.variant), Layout.body(entry.digest))
-    // An entry that only the journal has is newer than any file.
-    if catalog.slot(hash, entry.variant)?.isUnsettled == true { return false }
+    let metadata = Layout.metadata(entry.variant)
     let slot = catalog.slot(hash, entry.variant)
+    // An entry that only the journal has is newer than any file.
+    if slot?.isUnsettled == true { return false }
     if let slot, slot.digest != entry.digest || slot.length != entry.length { return false }
     // An entry that was removed is not brought back by a copy.
     if slot == nil,
@@ -195,27 +202,55 @@ extension Mender {
     {
       return false
     }
-    let isFree = try guarded(path) { () throws(SystemError) in
+    let target = try guarded(path) { () throws(SystemError) in
       try StorePlace.makeDirectory(Layout.keyPath(hash), entries.directory, fileSystem)
-      let target = try fileSystem.open(
+      return try fileSystem.open(
         Layout.keyPath(hash), in: entries.directory, [.read, .directory])
-      guard (try? fileSystem.status(at: metadata, in: target.raw)) == nil else { return false }
-      if document.body == nil {
-        do throws(SystemError) {
-          try fileSystem.link(body, in: source.raw, to: body, in: target.raw)
-        } catch  where error == .exists {
-          let there = try fileSystem.open(body, in: target, [.read])
-          let mine = try fileSystem.open(body, in: source, [.read])
-          guard try fileSystem.status(of: there.raw).length == entry.length,
-            fileSystem.isEqual(there, mine, count: entry.length)
-          else { return false }
-        }
-      }
-      try fileSystem.link(name, in: source.raw, to: metadata, in: target.raw)
-      return true
     }
-    guard isFree else { return false }
+    let isTaken = (try? fileSystem.status(at: metadata, in: target.raw)) != nil
+    if isTaken {
+      guard document.body == nil, try hasBodyFile(of: entry, slot, in: target, path)
+      else { return false }
+    }
+    if document.body == nil, try !placeBody(of: entry, from: source, in: target, path), isTaken {
+      return false
+    }
+    if !isTaken {
+      try guarded(path) { () throws(SystemError) in
+        try fileSystem.link(name, in: source.raw, to: metadata, in: target.raw)
+      }
+    }
     if slot != nil { return true }
     return try recovery.takeUp(hash, entry.variant, entries)
+  }
+
+  /// Returns whether a place that is taken should have the body file of an entry, according to its record
+  /// or, without one, its metadata file.
+  private func hasBodyFile(
+    of entry: StoredEntry, _ slot: Slot?, in target: borrowing Descriptor, _ path: [UInt8]
+  ) throws(StoreError) -> Bool {
+    if let slot { return slot.hasBodyFile }
+    guard let other = try readDocument(Layout.metadata(entry.variant), target, path)
+    else { return false }
+    return other.body == nil && other.entry.key == entry.key
+      && other.entry.digest == entry.digest && other.entry.length == entry.length
+  }
+
+  /// Links a whole body into the directory of its key, unless it is whole there, too.
+  ///
+  /// - Returns: false if it is.
+  private func placeBody(
+    of entry: StoredEntry, from source: borrowing Descriptor, in target: borrowing Descriptor,
+    _ path: [UInt8]
+  ) throws(StoreError) -> Bool {
+    if try isWhole(entry, in: target) { return false }
+    let body = Layout.body(entry.digest)
+    let session = try catalog.writer.ownSession()
+    let new = session.unusedName()
+    try guarded(path) { () throws(SystemError) in
+      try fileSystem.link(body, in: source.raw, to: new, in: session.directory.raw)
+    }
+    try rename(new, of: session, to: body, in: target, path)
+    return true
   }
 }

@@ -33,11 +33,7 @@ import Testing
     }
     switch displacement {
     case .moved, .movedToLaterShard, .movedOneLevelDown: try sandbox.move(directory, to: target)
-    case .copied, .copiedBesideAnother:
-      try sandbox.makeDirectory(target)
-      for name in try sandbox.names(directory) {
-        try sandbox.copy("\(directory)/\(name)", to: "\(target)/\(name)")
-      }
+    case .copied, .copiedBesideAnother: try sandbox.copyDirectory(directory, to: target)
     }
     if level == .safe && displacement == .movedOneLevelDown {
       // The folder around it is foreign, and stays.
@@ -56,11 +52,7 @@ import Testing
     let sandbox = CheckSandbox()
     let model = try sandbox.fillModel()
     let directory = try sandbox.directory(of: "single2")
-    let target = directory + "x"
-    try sandbox.makeDirectory(target)
-    for name in try sandbox.names(directory) {
-      try sandbox.copy("\(directory)/\(name)", to: "\(target)/\(name)")
-    }
+    try sandbox.copyDirectory(directory, to: directory + "x")
     try sandbox.fill { try $0.remove("single2") }
     // It may be the only copy, so a safe repair leaves it.
     #expect(try sandbox.repair(.safe).unrepaired.map(\.kind) == [.entryMisplaced])
@@ -105,5 +97,68 @@ import Testing
     #expect(try sandbox.kept(model) == model.all)
     _ = try sandbox.expectRepaired()
     #expect(try sandbox.kept(model) == model.all)
+  }
+
+  /// What is wrong with an entry of which a whole copy is elsewhere.
+  enum Damage: CaseIterable {
+    case cutBody, cutBodyWithoutMetadata, cutBodyWithoutRecord
+  }
+
+  @Test(arguments: Damage.allCases, RepairLevel.allCases)
+  func `a body that is damaged is replaced by that of a copy in a foreign directory`(
+    _ damage: Damage, _ level: RepairLevel
+  ) throws {
+    let sandbox = CheckSandbox()
+    let model = try sandbox.fillModel()
+    let directory = try sandbox.directory(of: "single5")
+    try sandbox.copyDirectory(directory, to: "entries/read first")
+    try self.damage("single5", of: sandbox, damage)
+    let repaired = try sandbox.expectRepaired(level)
+    #expect(repaired.report.lostEntries == 0)
+    #expect(try sandbox.kept(model) == model.all)
+    #expect(try sandbox.names("quarantine") == [])
+  }
+
+  @Test(arguments: Damage.allCases, RepairLevel.allCases)
+  func `a body that is damaged is replaced by that of a copy in the directory of another key`(
+    _ damage: Damage, _ level: RepairLevel
+  ) throws {
+    let sandbox = CheckSandbox()
+    let model = try sandbox.fillModel()
+    // The copy is in a shard that is checked before that of the key.
+    let candidates = ["single3", "single5", "single7"] as [ByteString]
+    let key = try #require(
+      try candidates.first { try !sandbox.directory(of: $0).hasPrefix("entries/00/") })
+    let directory = try sandbox.directory(of: key)
+    if try !sandbox.names("entries").contains("00") { try sandbox.makeDirectory("entries/00") }
+    try sandbox.copyDirectory(directory, to: "entries/00" + directory.dropFirst(10))
+    try self.damage(key, of: sandbox, damage)
+    let repaired = try sandbox.expectRepaired(level)
+    #expect(repaired.report.lostEntries == 0)
+    #expect(try sandbox.kept(model) == model.all)
+    #expect(try sandbox.names("quarantine") == [])
+  }
+
+  private func damage(_ key: ByteString, of sandbox: CheckSandbox, _ damage: Damage) throws {
+    try sandbox.cut(try RepairCase.body(sandbox, key), by: 1)
+    switch damage {
+    case .cutBody: break
+    case .cutBodyWithoutMetadata: try sandbox.remove(try RepairCase.metadata(sandbox, key))
+    case .cutBodyWithoutRecord:
+      try sandbox.removeTree("journal")
+      try sandbox.makeDirectory("journal")
+    }
+  }
+
+  @Test func `a safe repair leaves an older copy of an entry that is damaged`() throws {
+    let sandbox = CheckSandbox()
+    _ = try sandbox.fillModel()
+    let directory = try sandbox.directory(of: "single5")
+    try sandbox.copyDirectory(directory, to: "entries/read first")
+    try sandbox.fill { try $0.put([1, 2, 3], for: "single5") }
+    try sandbox.cut(try RepairCase.body(sandbox, "single5"), by: 1)
+    let left = try sandbox.repair(.safe).unrepaired.map(\.kind)
+    #expect(Set(left) == [.bodyShort, .entryMisplaced])
+    #expect(try sandbox.names("quarantine") == [])
   }
 }

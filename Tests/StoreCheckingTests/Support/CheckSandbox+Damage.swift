@@ -134,6 +134,11 @@ extension CheckSandbox {
 
   /// Copies a file byte by byte.
   func copy(_ name: String, to other: String) throws { try write(other, try bytes(name)) }
+
+  func copyDirectory(_ name: String, to other: String) throws {
+    try makeDirectory(other)
+    for file in try names(name) { try copy("\(name)/\(file)", to: "\(other)/\(file)") }
+  }
 }
 
 // Named apart from the methods that call them. A fifo must not block its test.
