@@ -43,6 +43,8 @@ extension Mender {
   private func hasEntry(
     _ key: ByteString, _ variant: UInt64, _ hash: KeyHash, _ entries: EntriesDirectory
   ) throws(StoreError) -> Bool {
+    // Files that a whole journal does not know are going to be removed.
+    if journalDecides, catalog.slot(hash, variant) == nil { return false }
     let path = Layout.keyPath(hash)
     guard let directory = try tree.openKey(hash, at: path, in: entries.directory),
       let document = try readDocument(Layout.metadata(variant), directory, path.bytes),
@@ -207,7 +209,10 @@ extension Mender {
       return try fileSystem.open(
         Layout.keyPath(hash), in: entries.directory, [.read, .directory])
     }
-    let isTaken = (try? fileSystem.status(at: metadata, in: target.raw)) != nil
+    let there = try? fileSystem.status(at: metadata, in: target.raw).fileNumber
+    let mine = try? fileSystem.status(at: name, in: source.raw).fileNumber
+    // The same file is there if a repair was interrupted after it had made the link.
+    let isTaken = there != nil && there != mine
     if isTaken {
       guard document.body == nil, try hasBodyFile(of: entry, slot, in: target, path)
       else { return false }
@@ -215,7 +220,7 @@ extension Mender {
     if document.body == nil, try !placeBody(of: entry, from: source, in: target, path), isTaken {
       return false
     }
-    if !isTaken {
+    if there == nil {
       try guarded(path) { () throws(SystemError) in
         try fileSystem.link(name, in: source.raw, to: metadata, in: target.raw)
       }

@@ -71,4 +71,23 @@ import Testing
     _ = try sandbox.repair()
     #expect(try sandbox.kept(model).contains(RepairModel.Place(key: "single5", variant: 0)))
   }
+
+  @Test func `an entry whose record was purged is taken up where it is found`() throws {
+    for number in 0..<2000 {
+      let sandbox = CheckSandbox()
+      let model = try sandbox.fillModel()
+      _ = try sandbox.forget("single5")
+      try sandbox.move("../away", to: "entries/read first")
+      let strike = CountedFault(after: number, ends: true, .inputOutput, \.isChange)
+      _ = try? sandbox.repair(.safe, fileSystem: files(strike))
+      // The rest of a folder from which the entry was moved is foreign.
+      let left = Set(try sandbox.repair(.safe).unrepaired.map(\.kind))
+      #expect(left.isSubset(of: [.foreignFile]), "\(number)")
+      #expect(try sandbox.kept(model) == model.all, "\(number)")
+      if !strike.hasStruck {
+        #expect(number > 5)
+        return
+      }
+    }
+  }
 }

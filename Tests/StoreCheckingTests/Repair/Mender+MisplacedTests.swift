@@ -161,4 +161,17 @@ import Testing
     #expect(Set(left) == [.bodyShort, .entryMisplaced])
     #expect(try sandbox.names("quarantine") == [])
   }
+
+  @Test func `a copy beside files without a record is the only one`() throws {
+    let sandbox = CheckSandbox()
+    let model = try sandbox.fillModel()
+    let directory = try sandbox.forget("single5")
+    try sandbox.move("../away", to: directory)
+    try sandbox.copyDirectory(directory, to: "entries/read first")
+    // The files without a record are removed as those of a killed process.
+    try sandbox.makeDirectory("staging/0123456789abcdef")
+    #expect(try sandbox.repair(.safe).unrepaired.map(\.kind) == [.entryMisplaced])
+    _ = try sandbox.expectRepaired(.safe)
+    #expect(try sandbox.kept(model) == model.all)
+  }
 }

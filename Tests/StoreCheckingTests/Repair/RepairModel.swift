@@ -105,6 +105,18 @@ extension CheckSandbox {
     return model.kept(store)
   }
 
+  /// Moves the directory of a key out of the store, to `../away`, and lets the store give the entry up
+  /// and forget it.
+  ///
+  /// - Returns: the path that the directory had.
+  func forget(_ key: ByteString) throws -> String {
+    let directory = try directory(of: key)
+    try move(directory, to: "../away")
+    #expect(try repair(.all).kinds == [.entryMissing])
+    try fill { try $0.purge() }
+    return directory
+  }
+
   func directory(of key: ByteString) throws -> String {
     let store = try Store(at: root, options: Options(isReadOnly: true, createsStore: false))
     defer { store.close() }
