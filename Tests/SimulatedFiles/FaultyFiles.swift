@@ -287,7 +287,7 @@ package struct FaultyFiles: FileSystem {
   package func unmap(_ bytes: UnsafeRawBufferPointer) { unsafe real.unmap(bytes) }
 
   package func list(_ descriptor: Int32, _ body: (PathName, FileKind) -> Bool) throws(SystemError) {
-    try faults.check(.list)
+    try faults.check(.list, faults.name(of: descriptor))
     try real.list(descriptor, body)
   }
 }

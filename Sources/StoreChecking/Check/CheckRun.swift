@@ -74,20 +74,22 @@ final class CheckRun: Sendable {
         // The repair asks the engine, so the examination does, too.
         isJournalWhole: store?.catalog?.isJournalKnown
           ?? !journal.suspicions.contains { $0.kind != .journalTorn },
-        hasDeadSession: staging.contains { $0.path.starts(with: Layout.staging.bytes) },
+        hasDeadSession: staging.suspicions.contains {
+          $0.kind == .stagingLeft && $0.path.starts(with: Layout.staging.bytes)
+        },
         owner: place.owner, now: options.clock.now())
       state.hasJournal = !journal.suspicions.contains { $0.kind == .journalMissing }
     }
     if mender == nil {
-      reporter.tell((journal.suspicions + staging).map { $0.finding() })
+      reporter.tell((journal.suspicions + staging.suspicions).map { $0.finding() })
     }
     guard let store else { return reporter.end() }
-    StrayNames(self, store).check(root, journal: journal.foreign)
+    StrayNames(self, store).check(root, journal: journal, staging: staging.foreign)
     try checkCancelled()
     try checkShards(store)
     checkLog(store)
     try checkCancelled()
-    end(root, journal.suspicions, staging, place, store)
+    end(root, journal.suspicions, staging.suspicions, place, store)
     try checkCancelled()
     return reporter.end()
   }
@@ -152,7 +154,9 @@ final class CheckRun: Sendable {
     guard options.repair?.reaches(.wrongMode) == true,
       let journal = try? files.open(Layout.journal, in: root, [.read, .directory])
     else { return }
-    for name in files.segmentNames(in: journal.raw) where !cancellation.isSet {
+    // The check of the journal reports an error.
+    let names = (try? files.names(in: journal.raw, limit: CheckLimits.segments)) ?? []
+    for (name, _) in names where !cancellation.isSet && Layout.segmentNumber(name) != nil {
       guard let status = try? files.status(at: name, in: journal.raw), status.kind == .file,
         status.mode & 0o600 != 0o600
       else { continue }
@@ -250,7 +254,8 @@ final class CheckRun: Sendable {
       let lock = takeLock(root)
       defer { release(lock) }
       result = readJournal(
-        journal, root, description, hasDeadSession: !deadSessions(root).isEmpty)
+        journal, root, description,
+        hasDeadSession: !StagingCheck.read(root, options.fileSystem).suspicions.isEmpty)
     }
     // A store without entries needs no journal.
     if !options.fileSystem.hasEntries(root) {
@@ -277,18 +282,12 @@ final class CheckRun: Sendable {
   }
 
   /// Returns the sessions and incomplete files of processes that are gone.
-  private func leftovers(_ root: borrowing Descriptor) -> [Suspicion] {
+  private func leftovers(_ root: borrowing Descriptor) -> StagingCheck.Result {
     let lock = takeLock(root)
     defer { release(lock) }
-    return deadSessions(root) + StagingCheck.unfinished(in: root.raw, options.fileSystem)
-  }
-
-  /// Returns the sessions of processes that are gone. The caller holds the lock of the journal.
-  private func deadSessions(_ root: borrowing Descriptor) -> [Suspicion] {
-    guard
-      let staging = try? options.fileSystem.open(Layout.staging, in: root, [.read, .directory])
-    else { return [] }
-    return StagingCheck.sessions(in: staging, options.fileSystem)
+    var result = StagingCheck.read(root, options.fileSystem)
+    result.suspicions += StagingCheck.unfinished(in: root.raw, options.fileSystem)
+    return result
   }
 
   // MARK: Shards
@@ -391,7 +390,7 @@ final class CheckRun: Sendable {
       !journal.isEmpty || !staging.isEmpty || store.catalog?.isJournalWhole == false
     else { return }
     let attempt = mender.finish(journal: journal)
-    let left = leftovers(root) + checkJournal(root, place).suspicions
+    let left = leftovers(root).suspicions + checkJournal(root, place).suspicions
     for suspicion in journal + staging {
       let isLeft = left.contains { $0.isSame(as: suspicion) }
       reporter.tell(suspicion.finding(outcome(attempt, isLeft: isLeft)))

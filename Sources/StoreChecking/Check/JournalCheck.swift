@@ -9,6 +9,7 @@ internal import CacheSystem
 /// time with the lock.
 struct JournalCheck {
   struct Result: Sendable {
+    var segments: [PathName] = []
     var suspicions: [Suspicion] = []
     var bytes: UInt64 = 0
     var foreign: [PathName] = []
@@ -130,6 +131,7 @@ struct JournalCheck {
     }
     numbers.sort()
     let kept = Journal.withoutForeign(numbers, isSegment: isSegment)
+    result.segments = kept.map(Layout.segment)
     result.foreign = foreign + numbers[kept.count...].map(Layout.segment)
     return kept
   }

@@ -4,24 +4,36 @@ internal import CacheSystem
 
 /// The search for the remains of processes that are gone: their sessions, and incomplete files.
 enum StagingCheck {
-  /// Returns the sessions of processes that are gone. The caller holds the lock of the journal, so
-  /// that none is just being made.
-  static func sessions(
-    in staging: borrowing Descriptor, _ fileSystem: any FileSystem
-  ) -> [Suspicion] {
-    var names: [PathName] = []
-    try? fileSystem.list(staging.raw) { name, kind in
-      if kind == .directory && Layout.isSession(name) { names.append(name) }
-      return names.count < CheckLimits.segments
+  struct Result {
+    /// The sessions of processes that are gone, or the reason for which they are not known.
+    var suspicions: [Suspicion] = []
+    /// The names of `staging` that are no sessions.
+    var foreign: [PathName] = []
+  }
+
+  /// Reads the names in `staging`. The caller holds the lock of the journal, so that no session is
+  /// just being made.
+  static func read(_ root: borrowing Descriptor, _ fileSystem: any FileSystem) -> Result {
+    var result = Result()
+    do throws(SystemError) {
+      let staging = try fileSystem.open(Layout.staging, in: root, [.read, .directory])
+      for (name, kind) in try fileSystem.names(in: staging.raw, limit: CheckLimits.segments) {
+        if kind != .directory || !Layout.isSession(name) {
+          result.foreign.append(name)
+        } else if isDead(name, in: staging.raw, fileSystem) {
+          result.suspicions.append(
+            Suspicion(
+              kind: .stagingLeft, path: Array("staging/".utf8) + name.bytes, name: name,
+              detail: "the process that made it is gone"))
+        }
+      }
+    } catch  where error == .notFound || error.isWrongKind || error.isPermission {
+      // The check of the store's directory reports these.
+    } catch {
+      result.suspicions.append(
+        Suspicion(kind: .unreadable, path: Layout.staging.bytes, detail: error.description))
     }
-    var found: [Suspicion] = []
-    for name in names where isDead(name, in: staging.raw, fileSystem) {
-      found.append(
-        Suspicion(
-          kind: .stagingLeft, path: Array("staging/".utf8) + name.bytes, name: name,
-          detail: "the process that made it is gone"))
-    }
-    return found
+    return result
   }
 
   private static func isDead(

@@ -34,10 +34,12 @@ struct StrayCheck {
     if status.kind == .directory,
       let inner = try? fileSystem.open(name, in: directory, [.read, .directory])
     {
-      if let key = misplaced(inner) {
-        return tellMisplaced(key, name, in: directory, &tally)
-      }
-      checkInside(inner, tally.path(name))
+      do throws(SystemError) {
+        if let key = try misplaced(inner) {
+          return tellMisplaced(key, name, in: directory, &tally)
+        }
+        try checkInside(inner, tally.path(name))
+      } catch { run.reporter.tell(unreadable: tally.path(name), error) }
     }
     tell(
       Suspicion(
@@ -46,13 +48,18 @@ struct StrayCheck {
   }
 
   /// Searches a foreign directory for entries one level below it.
-  private func checkInside(_ directory: borrowing Descriptor, _ path: [UInt8]) {
+  private func checkInside(
+    _ directory: borrowing Descriptor, _ path: [UInt8]
+  ) throws(SystemError) {
     var tally = StrayTally(path: path)
-    for (name, kind) in names(in: directory) where kind == .directory {
-      guard let inner = try? fileSystem.open(name, in: directory, [.read, .directory]),
-        let key = misplaced(inner)
+    for (name, kind) in try fileSystem.names(in: directory.raw, limit: CheckLimits.searched)
+    where kind == .directory {
+      guard let inner = try? fileSystem.open(name, in: directory, [.read, .directory])
       else { continue }
-      tellMisplaced(key, name, in: directory.raw, &tally)
+      do throws(SystemError) {
+        guard let key = try misplaced(inner) else { continue }
+        tellMisplaced(key, name, in: directory.raw, &tally)
+      } catch { run.reporter.tell(unreadable: tally.path(name), error) }
     }
     end(tally)
   }
@@ -70,8 +77,8 @@ struct StrayCheck {
 
   /// Returns the key of a whole entry in a directory (a metadata file of this store and its body);
   /// `nil` if there is none.
-  private func misplaced(_ directory: borrowing Descriptor) -> ByteString? {
-    for (name, _) in names(in: directory) {
+  private func misplaced(_ directory: borrowing Descriptor) throws(SystemError) -> ByteString? {
+    for (name, _) in try fileSystem.names(in: directory.raw, limit: CheckLimits.searched) {
       guard case .metadata = Layout.keyFile(name),
         (try? fileSystem.status(at: name, in: directory.raw))?.kind == .file,
         let bytes = try? fileSystem.readFile(
@@ -87,15 +94,6 @@ struct StrayCheck {
   private func hasBody(of entry: StoredEntry, _ directory: borrowing Descriptor) -> Bool {
     let body = try? fileSystem.status(at: Layout.body(entry.digest), in: directory.raw)
     return body?.kind == .file && body?.length == entry.length
-  }
-
-  private func names(in directory: borrowing Descriptor) -> [(PathName, FileKind)] {
-    var names: [(PathName, FileKind)] = []
-    try? fileSystem.list(directory.raw) { name, kind in
-      names.append((name, kind))
-      return names.count < CheckLimits.searched
-    }
-    return names
   }
 
   /// Repairs and reports one name outside of the directories of keys.
@@ -130,7 +128,7 @@ struct StrayCheck {
       // What is left of the directory after a safe repair may have no whole entry.
       guard let inner = try? fileSystem.open(name, in: directory, [.read, .directory])
       else { return true }
-      return misplaced(inner) != nil
+      do throws(SystemError) { return try misplaced(inner) != nil } catch { return true }
     default: return true
     }
   }

@@ -20,38 +20,50 @@ struct StrayNames {
   /// Checks the directory of the store, `entries`, `journal` and `staging`. In `quarantine` any
   /// name is allowed.
   ///
-  /// - Parameter foreign: the names in `journal` that are no segments, as the check of the journal
-  ///   has found.
-  func check(_ root: borrowing Descriptor, journal foreign: [PathName]) {
-    list(root, []) { name, _ in Layout.topNames.contains(name.text) }
+  /// - Parameters:
+  ///   - journal: the names in `journal`, as the check of the journal has found them.
+  ///   - foreign: the names in `staging` that are no sessions.
+  func check(
+    _ root: borrowing Descriptor, journal: JournalCheck.Result, staging foreign: [PathName]
+  ) {
+    list(root, []) { Layout.topNames.contains($0.text) }
     checkShards()
-    if let journal = try? fileSystem.open(Layout.journal, in: root, [.read, .directory]) {
-      checkJournal(journal, foreign)
-    }
-    if let staging = try? fileSystem.open(Layout.staging, in: root, [.read, .directory]) {
-      list(staging, Layout.staging.bytes) { $1 == .directory && Layout.isSession($0) }
-    }
+    check(journal.foreign, of: Layout.journal, root)
+    checkSegments(journal.segments, root)
+    check(foreign, of: Layout.staging, root)
   }
 
   /// Reports the names for which `isKnown` returns false.
   private func list(
-    _ directory: borrowing Descriptor, _ path: [UInt8], _ isKnown: (PathName, FileKind) -> Bool
+    _ directory: borrowing Descriptor, _ path: [UInt8], _ isKnown: (PathName) -> Bool
   ) {
     var tally = StrayTally(path: path)
     var count = 0
     let raw = directory.raw
-    try? fileSystem.list(raw) { name, kind in
-      count += 1
-      if !isKnown(name, kind) { strays.checkForeign(name, in: raw, &tally) }
-      return count < CheckLimits.names && !run.cancellation.isSet
-    }
+    do throws(SystemError) {
+      try fileSystem.list(raw) { name, _ in
+        count += 1
+        if !isKnown(name) { strays.checkForeign(name, in: raw, &tally) }
+        return count < CheckLimits.names && !run.cancellation.isSet
+      }
+    } catch { run.reporter.tell(unreadable: path, error) }
+    strays.end(tally)
+  }
+
+  /// Reports names of a directory that do not belong there.
+  private func check(_ foreign: [PathName], of part: PathName, _ root: borrowing Descriptor) {
+    guard let directory = try? fileSystem.open(part, in: root, [.read, .directory])
+    else { return }
+    let raw = directory.raw
+    var tally = StrayTally(path: part.bytes)
+    for name in foreign { strays.checkForeign(name, in: raw, &tally) }
     strays.end(tally)
   }
 
   private func checkShards() {
     let entries = store.entries
     let directory = entries.directory.raw
-    list(entries.directory, Layout.entries.bytes) { name, _ in isShard(name) }
+    list(entries.directory, Layout.entries.bytes, isShard)
     for number in 0..<Layout.shardCount {
       let name = Layout.shard(number)
       guard let status = try? fileSystem.status(at: name, in: directory) else { continue }
@@ -63,12 +75,11 @@ struct StrayNames {
     (0..<Layout.shardCount).contains { Layout.shard($0).bytes == name.bytes }
   }
 
-  private func checkJournal(_ directory: borrowing Descriptor, _ foreign: [PathName]) {
-    let raw = directory.raw
-    var tally = StrayTally(path: Layout.journal.bytes)
-    for name in foreign { strays.checkForeign(name, in: raw, &tally) }
-    strays.end(tally)
-    for name in fileSystem.segmentNames(in: raw) {
+  private func checkSegments(_ names: [PathName], _ root: borrowing Descriptor) {
+    guard let journal = try? fileSystem.open(Layout.journal, in: root, [.read, .directory])
+    else { return }
+    let raw = journal.raw
+    for name in names {
       // The check of the journal has reported segments that are no regular files.
       guard let status = try? fileSystem.status(at: name, in: raw), status.kind == .file
       else { continue }
@@ -99,12 +110,14 @@ struct StrayNames {
 }
 
 extension FileSystem {
-  /// Returns the names in the directory of the journal that segments have.
-  func segmentNames(in directory: Int32) -> [PathName] {
-    var names: [PathName] = []
-    try? list(directory) { name, _ in
-      if Layout.segmentNumber(name) != nil { names.append(name) }
-      return names.count < CheckLimits.segments
+  /// Returns the first names in a directory.
+  func names(
+    in directory: Int32, limit: Int
+  ) throws(SystemError) -> [(name: PathName, kind: FileKind)] {
+    var names: [(PathName, FileKind)] = []
+    try list(directory) { name, kind in
+      names.append((name, kind))
+      return names.count < limit
     }
     return names
   }

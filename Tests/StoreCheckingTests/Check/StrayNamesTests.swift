@@ -1,4 +1,5 @@
 import CacheSystem
+import SimulatedFiles
 import StoreChecking
 import Testing
 
@@ -41,5 +42,19 @@ import Testing
     #expect(try sandbox.check().paths(.wrongMode) == expected)
     #expect(try sandbox.repair(.safe).report.findings[.wrongMode]?.repaired == 257)
     #expect(try sandbox.check().paths(.wrongMode) == [])
+  }
+
+  @Test func `a directory that cannot be listed is told`() throws {
+    let sandbox = try CheckSandbox.withOneEntry()
+    try sandbox.makeDirectory("entries/zz")
+    try sandbox.makeDirectory("entries/zz/inner")
+    for (name, path) in [
+      (sandbox.root, ""), ("entries", "entries"), ("zz", "entries/zz"),
+      ("inner", "entries/zz/inner"),
+    ] {
+      let files = FaultyFiles()
+      files.faults.set { $0.kind == .list && $0.name == name ? .inputOutput : nil }
+      #expect(try sandbox.check(fileSystem: files).paths(.unreadable) == [path])
+    }
   }
 }
