@@ -20,7 +20,13 @@ import ToolTesting
       setup.connections = RemoteOptions.originShare(of: limit)
       let shared = RemoteOptions.own(setup, options).connections
       #expect(shared > 0 && setup.connections + shared <= limit)
+      var fitting = options
+      fitting.fit(into: shared)
+      #expect(fitting.connections <= max(3, shared) && fitting.maximumLookUps > 0)
     }
+    var unlimited = options
+    unlimited.fit(into: 0)
+    #expect(unlimited.connections == options.connections)
   }
 
   @Test(arguments: [["fetch"], ["download"], ["serve", "--origin"]])

@@ -64,8 +64,10 @@ enum RemoteOptions {
 
   /// Returns a tier with connections of its own, or `nil` without `--remote`.
   static func tier(_ invocation: Invocation, _ setup: NetworkSetup) throws -> RemoteCache? {
-    guard let options = try read(invocation) else { return nil }
-    return RemoteCache(options: options, transport: try CurlTransport(own(setup, options)))
+    guard var options = try read(invocation) else { return nil }
+    let own = own(setup, options)
+    options.fit(into: own.connections)
+    return RemoteCache(options: options, transport: try CurlTransport(own))
   }
 
   /// Returns a tier as ``tier(_:_:)`` does, for a command that asks origins with the same set-up.
@@ -85,7 +87,7 @@ enum RemoteOptions {
   }
 
   /// Returns the connections to origins beside a tier, of all that the limit of open files allows.
-  static func originShare(of connections: Int) -> Int { connections / 4 * 3 }
+  static func originShare(of connections: Int) -> Int { max(1, connections / 4 * 3) }
 
   /// Returns the set-up of the connections to the servers of a tier. Their number has nothing to do
   /// with that of an origin, except that a limit of all connections is divided.
@@ -177,5 +179,16 @@ enum RemoteOptions {
     }
     while let last = bytes.last, last == 0x0a || last == 0x0d { bytes.removeLast() }
     return Array(bytes.prefix(secretBytes))
+  }
+}
+
+extension RemoteCacheOptions {
+  /// Lowers the limits of look-ups and offers to what so many connections carry; 0 is no limit. One that
+  /// waited for a connection would look like one to a server that does not answer.
+  mutating func fit(into connections: Int) {
+    if connections == 0 { return }
+    let ofEach = connections / max(1, servers.count)
+    uploads = max(1, min(uploads, ofEach / 8))
+    maximumLookUps = max(1, min(maximumLookUps, ofEach - uploads - 1))
   }
 }
