@@ -153,7 +153,10 @@ extension ResponseCache {
     return Array(
       others.filter { variant in
         variant.response.status == 200 && variant.response.facts.entityTag?.isStrong == true
-          && !variant.response.selection.fields.contains { HTTPFields.mayBeCredential($0.name) }
+          && !variant.response.selection.fields.contains {
+            HTTPFields.mayBeCredential($0.name)
+              && ($0.value != nil || request.fields.contains($0.name))
+          }
       }.prefix(Self.maximumTags))
   }
 

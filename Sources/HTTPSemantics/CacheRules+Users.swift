@@ -94,10 +94,17 @@ extension HTTPFields {
   ]
 
   /// Returns whether a request field may be a credential or reveal one; `name` is in lower case.
-  /// `Origin` is the host of a page, without its path.
   package static func mayBeCredential(_ name: String) -> Bool {
-    !harmless.contains(name) && !name.hasPrefix("sec-") && name != "origin"
+    !harmless.contains(name) && !name.hasPrefix("sec-") && !ofPages.contains(name)
   }
+
+  /// The fields that pages, or a proxy before the origin, add, and that often select; in lower case.
+  /// `Origin` is the host of a page, without its path.
+  private static let ofPages: Set<String> = [
+    "access-control-request-headers", "access-control-request-method", "dpr", "origin",
+    "viewport-width", "width", "x-forwarded-host", "x-forwarded-port", "x-forwarded-proto",
+    "x-requested-with",
+  ]
 
   /// The request fields that are no credentials and reveal none, in lower case. Any other may be one
   /// (`X-Api-Key`) or reveal one (`Referer`).

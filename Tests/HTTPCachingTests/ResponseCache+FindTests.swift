@@ -240,6 +240,16 @@ struct ResponseCacheFindTests {
     #expect(!forwarding.request.hasCondition)
   }
 
+  @Test func `a key that no request has does not keep the origin from confirming a page`() throws {
+    let sandbox = try CacheSandbox()
+    let english = request("/a", [HTTPField("Accept-Language", "en")])
+    try sandbox.load(
+      english, head(200, fields("Accept-Language, X-Api-Key", tag: "a")), content(10))
+    let french = request("/a", [HTTPField("Accept-Language", "fr")])
+    let forwarding = try #require(sandbox.forward(french, policy: .protocolRules))
+    #expect(forwarding.request.hasCondition)
+  }
+
   @Test func `what is opened must be what was found`() throws {
     let sandbox = try CacheSandbox()
     for size in [10, 100_000] {
