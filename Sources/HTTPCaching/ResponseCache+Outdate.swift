@@ -6,7 +6,7 @@ package import HTTPSemantics
 extension ResponseCache {
   /// Updates stored responses from a response to `HEAD` (RFC 9111, section 4.3.5).
   ///
-  /// - Returns: Whether it shows that a stored response must not be used any more.
+  /// - Returns: Whether it shows that a stored response must not be used any more, which was not known.
   func learn(
     from head: HTTPResponseHead, _ forwarding: Forwarding, _ times: ResponseTimes
   ) -> Bool {
@@ -19,8 +19,8 @@ extension ResponseCache {
         outcome == .nothing && head.status == 200
         && forwarding.validating.contains { $0.info.variant == variant.info.variant }
       if outcome == .invalidate || isUnconfirmed {
+        isOutdated = isOutdated || !variant.response.isOutdated
         outdate(variant)
-        isOutdated = true
       } else if outcome == .freshen {
         isOutdated = freshen(variant, forwarding, head, times).isRemoved || isOutdated
       }

@@ -82,6 +82,9 @@ struct ResponseCacheOutdateTests {
       _ = sandbox.receive(head(200, [HTTPField("ETag", "\"2\"")]), forwarding, at: 5)
     }
     #expect(isReused() == [false, false])
+    // Others may have shared the new version since.
+    let times = ResponseTimes(request: moment(5), response: moment(5))
+    #expect(!sandbox.cache.learn(from: head(200, [HTTPField("ETag", "\"2\"")]), forwarding, times))
     let outdated = try #require(sandbox.store.variants(of: key).first)
     #expect(EntryFields.responseTime(of: outdated) == moment(0) && outdated.expires == nil)
     #expect(sandbox.cache.sharedForm(of: outdated) == nil)
