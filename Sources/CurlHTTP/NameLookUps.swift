@@ -15,13 +15,15 @@ final class NameLookUps: Sendable {
 
   static let refusal = "too many names are being looked up"
 
-  private let ends = Lock<ArraySlice<ContinuousClock.Instant>>([])
+  private let ends = Lock<[ContinuousClock.Instant]>([])
 
   /// Notes that a transfer has ended whose name is still being looked up.
-  func abandon(at now: ContinuousClock.Instant) {
+  ///
+  /// - Parameter begin: When the look-up was begun at the latest; by default now.
+  func abandon(at now: ContinuousClock.Instant, begin: ContinuousClock.Instant? = nil) {
     ends.withLock { ends in
-      ends = ends.drop { $0 <= now }
-      ends.append(now + Self.duration)
+      ends.removeAll { $0 <= now }
+      ends.append((begin ?? now) + Self.duration)
     }
   }
 
@@ -37,7 +39,7 @@ final class NameLookUps: Sendable {
 
   func mayBegin(at now: ContinuousClock.Instant) -> Bool {
     ends.withLock { ends in
-      ends = ends.drop { $0 <= now }
+      ends.removeAll { $0 <= now }
       return ends.count < Self.limit
     }
   }

@@ -16,5 +16,8 @@ import Testing
     lookUps.abandon(at: end)
     #expect(!lookUps.mayBegin(at: end))
     #expect(lookUps.mayBegin(at: end + .milliseconds(1)))
+    // One that was given up when its time was over does not count.
+    lookUps.abandon(at: end + .milliseconds(1), begin: start)
+    #expect(lookUps.mayBegin(at: end + .milliseconds(1)))
   }
 }

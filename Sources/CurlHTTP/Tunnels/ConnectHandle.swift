@@ -55,13 +55,16 @@ final class ConnectHandle {
     guard handle.set(CURLOPT_CONNECTTIMEOUT_MS, EasyHandle.milliseconds(left)) else {
       throw error(.failed)
     }
+    let begin = ContinuousClock.now
     // Safety: the handle is valid; its callback uses this object, which waits here.
     let code = unsafe curl_easy_perform(handle.raw)
     guard code == CURLE_OK else {
       if hasRefused { throw error(.forbiddenAddress) }
       if isUnpinned { throw error(.pinMismatch) }
       if hasRefusedLookUp { throw error(.cannotResolve, NameLookUps.refusal) }
-      if code == CURLE_OPERATION_TIMEDOUT, handle.isLookingUp { lookUps.abandon(at: .now) }
+      if code == CURLE_OPERATION_TIMEDOUT, handle.isLookingUp {
+        lookUps.abandon(at: .now, begin: begin)
+      }
       throw error(
         CurlFailure.code(of: code, hasHead: false),
         CurlFailure.detail(of: code, on: handle))
