@@ -164,7 +164,7 @@ package struct Authenticator: Sendable {
         // Before others find it: they must not send by Basic what the server wants by Digest.
         session.learn(head, for: credential, to: challenge.url)
         let isKept = session.keep(
-          credential, in: space, at: challenge.url, below: challenge.directory,
+          credential, in: space, at: challenge.url, below: challenge.directories,
           saving: vault != nil && credential.persistence == .permanent ? challenge.space : nil,
           ifStill: logOuts)
         guard isKept else { return .goOnWithout }
@@ -191,7 +191,7 @@ extension Authenticator {
         found.persistence = .permanent
         session.learn(head, for: found, to: challenge.url)
         let isKept = session.keep(
-          found, in: space, at: challenge.url, below: challenge.directory,
+          found, in: space, at: challenge.url, below: challenge.directories,
           ifStill: logOuts)
         return isKept ? found : nil
       }
@@ -231,15 +231,15 @@ extension Authenticator {
 }
 
 extension AuthenticationChallenge {
-  /// The beginning of the paths to which a credential for Digest may be sent: the whole origin, or the
-  /// URI of `domain` that the request belongs to (RFC 7616, section 3.3). `nil` if there is none.
-  fileprivate var directory: String? {
+  /// The beginnings of the paths to which a credential for Digest may be sent: the whole origin, or the
+  /// URIs of `domain` there (RFC 7616, section 3.3). `nil` if the request belongs to none of them.
+  fileprivate var directories: [String]? {
     guard scheme == .digest else { return nil }
     let domain = (challenge["domain"] ?? "").split { $0 == " " || $0 == "\t" }
-    if domain.isEmpty { return "/" }
-    return domain.compactMap { try? url.resolving(String($0)) }
-      .filter { $0.isSameOrigin(as: url) && url.target.hasPrefix($0.target) }
-      .map(\.target).min { $0.utf8.count < $1.utf8.count }
+    if domain.isEmpty { return ["/"] }
+    let targets = domain.compactMap { try? url.resolving(String($0)) }
+      .filter { $0.isSameOrigin(as: url) }.map(\.target)
+    return targets.contains { url.target.hasPrefix($0) } ? targets : nil
   }
 }
 

@@ -98,10 +98,10 @@ package final class CredentialSession: Sendable {
     state.withLock { state in state.kept.first { $0.space == space }?.credential }
   }
 
-  /// Keeps a credential for a protection space. From now on it is sent below a directory.
+  /// Keeps a credential for a protection space. From now on it is sent below some directories.
   ///
   /// - Parameters:
-  ///   - directory: The beginning of the paths; `nil` for the directory of the URL.
+  ///   - directories: The beginnings of the paths; `nil` for the directory of the URL.
   ///   - unsaved: Where the vault saves it once a server has accepted it, or `nil`.
   ///   - logOuts: Nothing is kept unless ``logOuts`` has this value, and no log-out is emptying the vault;
   ///     `nil` to keep it in any case.
@@ -109,21 +109,18 @@ package final class CredentialSession: Sendable {
   @discardableResult
   package func keep(
     _ credential: Credential, in space: Space, at url: NormalizedURL,
-    below directory: String? = nil, saving unsaved: ProtectionSpace? = nil,
+    below directories: [String]? = nil, saving unsaved: ProtectionSpace? = nil,
     ifStill logOuts: UInt64? = nil
   ) -> Bool {
-    let directory = directory ?? Self.directory(of: url)
+    let directories = directories ?? [Self.directory(of: url)]
     return state.withLock { state in
       guard logOuts == nil || logOuts == state.logOuts && state.emptying == 0
       else { return false }
       if let index = state.kept.firstIndex(where: { $0.space == space }) {
         if state.kept[index].credential == credential {
-          if !state.kept[index].directories.contains(directory) {
-            if state.kept[index].directories.count == Self.maximumDirectories {
-              state.kept[index].directories.removeFirst()
-            }
-            state.kept[index].directories.append(directory)
-          }
+          let known = state.kept[index].directories
+          let all = known + directories.filter { !known.contains($0) }
+          state.kept[index].directories = all.suffix(Self.maximumDirectories)
           if let unsaved { state.kept[index].unsaved = unsaved }
           return true
         }
@@ -139,7 +136,9 @@ package final class CredentialSession: Sendable {
       Self.retain(credential, &state)
       state.changes += 1
       state.kept.append(
-        Kept(space: space, directories: [directory], credential: credential, unsaved: unsaved))
+        Kept(
+          space: space, directories: directories.suffix(Self.maximumDirectories),
+          credential: credential, unsaved: unsaved))
       return true
     }
   }

@@ -8,6 +8,7 @@ struct DigestDomainTests {
     ("", [true, true, true]), ("domain=\"\"", [true, true, true]),
     ("domain=\"/\"", [true, true, true]),
     ("domain=\"/a/b/c /a/\"", [true, true, false]),
+    ("domain=\"/a/b/ /4\"", [true, false, true]),
     ("domain=\"http://a.example/a/b/\"", [true, false, false]),
     ("domain=\"/x/ http://b.example/ http://[\"", [true, false, false]),
   ])
