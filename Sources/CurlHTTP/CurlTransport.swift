@@ -78,7 +78,9 @@ public final class CurlTransport: HTTPTransport {
       throw TransportError(.invalidRequest, url: request.url.string, detail: fault)
     }
     let upload = body.map {
-      Upload($0, awaitsContinue: RequestCheck.expectsContinue(request.fields))
+      Upload(
+        $0, awaitsContinue: RequestCheck.expectsContinue(request.fields),
+        mayRepeat: request.method.isIdempotent)
     }
     let transfer = Transfer(
       request, upload, options: options, capacity: { [load = loop.load] in load.capacity },

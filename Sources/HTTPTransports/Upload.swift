@@ -51,7 +51,9 @@ package final class Upload: Sendable {
   /// Creates an upload. One that waits for the server's consent (`Expect: 100-continue`) starts
   /// without it after a time, because servers may not know the expectation (RFC 9110, section
   /// 10.1.1).
-  package init(_ body: RequestBody, awaitsContinue: Bool = false) {
+  ///
+  /// - Parameter mayRepeat: Whether a streamed body may be sent again, so that a short one is held.
+  package init(_ body: RequestBody, awaitsContinue: Bool = false, mayRepeat: Bool = true) {
     switch body {
     case .bytes(let bytes):
       framing = .length(UInt64(bytes.count))
@@ -59,7 +61,7 @@ package final class Upload: Sendable {
       state = Lock(State(piece: bytes, awaitsContinue: awaitsContinue))
     case .stream(let length, let source):
       framing = length.map(Framing.length) ?? .chunked
-      isHeld = length.map { $0 <= Self.heldBytes } ?? false
+      isHeld = mayRepeat && length.map { $0 <= Self.heldBytes } ?? false
       state = Lock(State(source: source, remaining: length, awaitsContinue: awaitsContinue))
     }
   }

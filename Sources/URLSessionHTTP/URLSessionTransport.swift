@@ -117,7 +117,7 @@ public final class URLSessionTransport: HTTPTransport {
       throw TransportError(
         .invalidRequest, url: request.url.string, detail: "a background session sends only GET")
     }
-    let upload = body.map { Upload($0) }
+    let upload = body.map { Upload($0, mayRepeat: request.method.isIdempotent) }
     let task = makeTask(urlRequest, body, request.url.host)
     task.priority = min(max(0.5 + Float(options.priority) / 20, 0), 1)
     let pace = TaskPace(task)

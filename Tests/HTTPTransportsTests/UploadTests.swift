@@ -56,6 +56,13 @@ struct UploadTests {
     #expect(read == count)
   }
 
+  @Test func `a short body is held only if it may be sent again`() {
+    let source = ScriptedSource { _ in nil }
+    for mayRepeat in [true, false] {
+      #expect(Upload(.stream(length: 3, source), mayRepeat: mayRepeat).isHeld == mayRepeat)
+    }
+  }
+
   private static let methods = [
     "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "M-SEARCH", "PROPFIND", "X!unknown",
   ]
