@@ -132,22 +132,24 @@ extension Catalog {
 
   /// Returns the reason for which the journal no longer has an entry whose files are still there.
   ///
-  /// - Parameter created: the time in the metadata file at which the entry was stored.
+  /// - Parameters:
+  ///   - digest: that of its body.
+  ///   - created: the time in the metadata file at which the entry was stored.
   /// - Returns: `nil` if the journal has no remove record for the entry. Compaction may have
   ///   dropped it.
   /// - Throws: `newerFormat`, or the error of the system if the journal cannot be read.
   /// - Complexity: O(journal) the first time, and O(1) later. Takes memory for each removal in the
   ///   journal.
   package func goodbye(
-    to hash: KeyHash, _ variant: UInt64, created: Timestamp, sequence: UInt64?
+    to hash: KeyHash, _ variant: UInt64, _ digest: Digest, created: Timestamp, sequence: UInt64?
   ) throws(StoreError) -> Goodbye? {
     try reader.withCurrentState { state throws(StoreError) in
       if let sequence, state.journal.isLost(sequence) { return .lost }
       if state.removals == nil { try reader.noteRemovals(&state) }
       try reader.check(state)
       guard let removals = state.removals else { return nil }
-      if removals.haveGivenUp(hash, variant) { return .givenUp }
-      return removals.cover(hash, variant, created: created) ? .removed : nil
+      if removals.haveGivenUp(hash, variant, digest) { return .givenUp }
+      return removals.cover(hash, variant, digest, created: created) ? .removed : nil
     }
   }
 

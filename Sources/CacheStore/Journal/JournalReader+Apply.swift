@@ -52,7 +52,10 @@ extension JournalReader {
     case .remove:
       guard let record = unsafe RemoveRecord(payload: Array(payload)) else { break }
       switch record.reason {
-      case .damaged: state.removals?.giveUp(record.keyHash, record.variant)
+      case .damaged:
+        let slot = state.index.find(record.keyHash, record.variant)
+        let digest = slot.map { state.index[$0].digest }
+        state.removals?.giveUp(record.keyHash, record.variant, digest)
       case .asked:
         state.removals?.remove(record.keyHash, record.variant)
         state.journal.hasRemoved = state.journal.hasRemoved || !state.isOpened

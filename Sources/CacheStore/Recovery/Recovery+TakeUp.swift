@@ -177,7 +177,8 @@ extension Recovery {
   private func wasRemoved(_ entry: StoredEntry, _ hash: KeyHash) -> Bool {
     catalog.state.withLock { state in
       (state.endedUncleanly || catalog.isReadOnly)
-        && state.removals?.cover(hash, entry.variant, created: entry.created) ?? false
+        && state.removals?.cover(
+          hash, entry.variant, entry.digest, created: entry.created) ?? false
     }
   }
 

@@ -162,6 +162,23 @@ import Testing
     #expect(try sandbox.names("quarantine") == [])
   }
 
+  @Test(arguments: [RepairLevel.safe, .all])
+  func `an older copy of an entry that was given up is not brought back`(level: RepairLevel) throws
+  {
+    let sandbox = CheckSandbox()
+    _ = try sandbox.fillModel()
+    let directory = try sandbox.directory(of: "single5")
+    try sandbox.copyDirectory(directory, to: "entries/read first")
+    try sandbox.fill { try $0.put([1, 2, 3], for: "single5") }
+    try sandbox.cut(try RepairCase.body(sandbox, "single5"), by: 1)
+    try sandbox.fill { store in
+      #expect(store.lookUp("single5").entry == nil)
+      store.waitUntilIdle()
+    }
+    _ = try sandbox.repair(level)
+    try sandbox.fill { #expect($0.lookUp("single5").entry == nil) }
+  }
+
   @Test func `a copy beside files without a record is the only one`() throws {
     let sandbox = CheckSandbox()
     let model = try sandbox.fillModel()
