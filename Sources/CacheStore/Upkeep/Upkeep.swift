@@ -130,8 +130,10 @@ final class Upkeep: Sendable {
 
   /// Notes whether the comparison of tree and journal was completed. If not, it is done again later.
   ///
-  /// - Parameter begin: the time by the monotonic clock at which it was begun.
-  func endReconciling(_ isCompleted: Bool, begin: Int64) {
+  /// - Parameters:
+  ///   - begin: the time by the monotonic clock at which it was begun.
+  ///   - isUrgent: whether entries are doubtful until it is completed, and not only files left over.
+  func endReconciling(_ isCompleted: Bool, begin: Int64, isUrgent: Bool) {
     state.change { state in
       let now = monotonicNanoseconds()
       state.comparesInTurnAt = now + max(Self.comparePause, 10 * (now - begin))
@@ -140,7 +142,8 @@ final class Upkeep: Sendable {
       } else {
         state.work.insert(.reconcile)
         state.reconcilesAt =
-          state.isReconcilingAwaited ? 0 : now + state.reconcilePause
+          state.isReconcilingAwaited
+          ? 0 : max(now + state.reconcilePause, isUrgent ? 0 : state.comparesInTurnAt)
         state.reconcilePause = min(2 * state.reconcilePause, Self.longestPause)
       }
     }
@@ -230,10 +233,10 @@ final class Upkeep: Sendable {
       }
       let turn =
         urgent
-        ?? state.wait(nanoseconds: Self.followInterval) { state -> Turn? in
+        ?? state.wait(nanoseconds: state.wait { Self.idleTime($0) }) { state -> Turn? in
           if state.isStopping { return .stop }
           if !Self.due(state).isEmpty { return .work(take(&state)) }
-          return state.work.isEmpty ? nil : .wait
+          return state.work.subtracting(.reconcile).isEmpty ? nil : .wait
         }
       switch turn {
       case .stop: return nil
@@ -242,6 +245,12 @@ final class Upkeep: Sendable {
       case nil: return []
       }
     }
+  }
+
+  /// Returns the nanoseconds for which the thread sleeps if nothing is requested.
+  private static func idleTime(_ state: State) -> Int64 {
+    if !state.work.contains(.reconcile) { return followInterval }
+    return min(followInterval, max(touchDelay, state.reconcilesAt - monotonicNanoseconds()))
   }
 
   /// Returns the work that may be done now, also that which may wait for a second.
@@ -306,7 +315,9 @@ extension Evictor {
     if work.contains(.touches), (try? accessTimes.flush()) == nil { upkeep.request(.touches) }
     if work.contains(.reconcile) {
       let begin = monotonicNanoseconds()
-      upkeep.endReconciling(recovery.reconcile(), begin: begin)
+      let isCompleted = recovery.reconcile()
+      let isUrgent = reader.state.withLock { !$0.isComplete || $0.endedUncleanly }
+      upkeep.endReconciling(isCompleted, begin: begin, isUrgent: isUrgent)
       upkeep.requestRest()
     }
     // Recovered entries and their records count for the limits.

@@ -123,6 +123,9 @@ import Testing
     let wasCalled = !isFirst.load(ordering: .relaxed)
     #expect(wasCalled)
     #expect(store.recovery.reconcile() && store.catalog.isIndexWhole)
+    // What was removed is needed no more.
+    let isForgotten = store.catalog.state.withLock { $0.removals == nil }
+    #expect(isForgotten)
     let isFound = store.lookUp(key).entry?.body == TestBody.make(20_000, seed: 5)
     #expect(isFound && store.statistics.entries == 102)
     for store in [store, other] { store.close() }
@@ -228,7 +231,5 @@ import Testing
     #expect(store.recovery.reconcile())
     #expect(!store.contains("removed") && sandbox.metadataFiles.isEmpty)
     #expect(store.statistics.journalDamages == 0)
-    let isForgotten = store.catalog.state.withLock { $0.removals == nil }
-    #expect(isForgotten)
   }
 }

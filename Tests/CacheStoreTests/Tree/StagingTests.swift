@@ -284,6 +284,21 @@ import Testing
     #expect(store.relinquish() && sandbox.sessions.isEmpty)
   }
 
+  @Test func `what can never be removed does not cost one comparison after the other`() throws {
+    let files = FaultyFiles()
+    let store = try sandbox.open(Options(fileSystem: files))
+    try store.put(TestBody.make(2_000, seed: 1), for: "a")
+    files.faults.set { $0.kind == .removeFile ? .inputOutput : nil }
+    #expect(try store.remove("a") == 1)
+    let before = monotonicNanoseconds()
+    store.upkeep.request(.evict)
+    store.waitUntilIdle()
+    let next = store.upkeep.state.wait { $0.work.contains(.reconcile) ? $0.reconcilesAt : 0 }
+    #expect(next >= before + 60_000_000_000)
+    files.faults.set(nil)
+    store.close()
+  }
+
   @Test func `replaced files that could not be deleted once are deleted later`() throws {
     let files = FaultyFiles()
     let store = try sandbox.open(
