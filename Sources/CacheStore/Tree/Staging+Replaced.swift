@@ -20,7 +20,6 @@ struct ReplacedKeys {
 
   /// Notes directories that could not be deleted.
   mutating func putBack(_ hash: KeyHash, _ left: [UInt64]) {
-    if left.isEmpty { return }
     failed[hash, default: []] += left
     count += left.count
   }
@@ -85,7 +84,8 @@ extension Staging {
   /// Deletes the directories that were moved into the session of this process, each once.
   ///
   /// - Parameter deadline: the time by the monotonic clock at which the call returns. It deletes
-  ///   those of one key at least. Without one, what could not be deleted before is tried again, too.
+  ///   those of one key at least. Without one, what could not be deleted before is tried again if
+  ///   nothing else is left.
   /// - Returns: false if the time was over.
   @discardableResult
   func sweepReplaced(until deadline: Int64 = .max) -> Bool {
@@ -100,7 +100,9 @@ extension Staging {
   private func delete(_ numbers: [UInt64], _ hash: KeyHash) {
     guard !numbers.isEmpty, let session else { return }
     let left = numbers.filter { !removeReplaced(Layout.replaced(hash, $0), in: session.directory) }
+    if left.isEmpty { return }
     replaced.withLock { $0.putBack(hash, left) }
+    hasUnswept.store(true, ordering: .relaxed)
   }
 
   /// Deletes the directories of replaced keys in the session of a process that is gone.
