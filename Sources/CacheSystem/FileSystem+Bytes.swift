@@ -204,7 +204,8 @@ extension FileSystem {
 
   /// Removes the file of a process that was killed before it could rename it.
   package func removeLeftover(_ name: PathName, in directory: borrowing Descriptor) {
-    guard let file = try? open(name, in: directory, [.read]),
+    // NFS locks only what is open for writing.
+    guard let file = try? open(name, in: directory, [.read, .write]),
       // Its process has the lock as long as it lives.
       (try? tryLock(file)) == true, let status = try? status(of: file.raw),
       (try? self.status(at: name, in: directory.raw))?.fileNumber == status.fileNumber
