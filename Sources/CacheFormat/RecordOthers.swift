@@ -199,6 +199,6 @@ extension RecordFrame {
   /// Returns the numbers of a payload; bytes after the last whole one are ignored.
   fileprivate static func numbers(_ payload: [UInt8]) -> [UInt64] {
     var cursor = RecordCursor(payload, from: 0, to: payload.count)
-    return (0..<payload.count / 8).compactMap { _ in cursor.number() }
+    return (0..<payload.count / 8).map { _ in cursor.number() ?? 0 }
   }
 }
