@@ -10,8 +10,8 @@ enum CheckLimits {
   static let segments = 1 << 20
   /// The most findings of one kind in one segment of the journal.
   static let segmentFindings = 64
-  /// The most names of a foreign directory that are searched for an entry.
-  static let searched = 64
+  /// The number of names from which a foreign directory is not searched for entries.
+  static let searched = 1 << 20
   /// The most attempts of a step if all entries are removed meanwhile.
   static let attempts = 8
   /// The most rounds of repair of one key, because a repair may show new damage.

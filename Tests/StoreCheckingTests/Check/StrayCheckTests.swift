@@ -59,4 +59,24 @@ import Testing
     #expect(repaired.report.lostEntries == 0)
     #expect(try sandbox.check(.deep).kinds == Array(repeating: .foreignFile, count: 65))
   }
+
+  @Test func `all entries of a shard under another name are found`() throws {
+    let sandbox = CheckSandbox()
+    // No body can be restored from another one.
+    let bodies = (0..<70).map { [UInt8](repeating: $0, count: 5000) }
+    try sandbox.fill { store in
+      for body in bodies { try store.put(body, for: "\(body[0])") }
+    }
+    try sandbox.makeDirectory("entries/backup")
+    for key in try sandbox.keys() where !key.hasPrefix("entries/backup") {
+      try sandbox.move(key, to: "entries/backup/" + key.dropFirst("entries/00/".count))
+    }
+    let repaired = try sandbox.repair(.all)
+    #expect(repaired.report.lostEntries == 0)
+    #expect(repaired.unrepaired == [])
+    #expect(try sandbox.check(.deep).findings == [])
+    try sandbox.fill { store in
+      for body in bodies { #expect(store.lookUp("\(body[0])").entry?.body == body) }
+    }
+  }
 }
