@@ -238,6 +238,8 @@ struct Examination {
       facts.hasBody || body?.status.kind == .file && body?.status.length == facts.length
     if body?.status.kind == .file { usedBodies.insert(facts.digest) }
     guard facts.keyHash == scene.hash, facts.variant == variant else {
+      // Nobody can say now whether it is whole.
+      if !facts.hasBody, scene.isUnreadable(Layout.body(facts.digest)) { return }
       let kind: FindingKind =
         isBodyThere && facts.variant == variant ? .entryMisplaced : .metadataForeign
       add(kind, name, "it is of \(words(facts))", variant, facts.key)

@@ -27,48 +27,76 @@ struct StrayCheck {
 
   private var fileSystem: any FileSystem { store.fileSystem }
 
-  /// Reports a name that does not belong where it is: a misplaced entry, or a foreign file.
+  /// Reports a name that does not belong where it is: a misplaced entry, or a foreign file. A directory
+  /// that may have entries which the system cannot read now stays where it is.
   func checkForeign(_ name: PathName, in directory: Int32, _ tally: inout StrayTally) {
-    guard let status = try? fileSystem.status(at: name, in: directory) else { return }
-    run.reporter.add(files: 1)
-    if status.kind == .directory,
-      let inner = try? fileSystem.open(name, in: directory, [.read, .directory])
-    {
-      do throws(SystemError) {
+    let path = tally.path(name)
+    do throws(SystemError) {
+      let kind = try fileSystem.status(at: name, in: directory).kind
+      run.reporter.add(files: 1)
+      var mayMove = true
+      if kind == .directory, let inner = try openDirectory(name, in: directory) {
         if let key = try misplaced(inner) {
-          return tellMisplaced(key, name, in: directory, &tally)
+          tellMisplaced(key, name, in: directory, &tally)
+          return
         }
-        try checkInside(inner, tally.path(name))
-      } catch { run.reporter.tell(unreadable: tally.path(name), error) }
-    }
-    tell(
-      Suspicion(
-        kind: .foreignFile, path: tally.path(name), name: name, detail: status.kind.words),
-      name, in: directory, &tally)
+        mayMove = try checkInside(inner, path)
+      }
+      tell(
+        Suspicion(kind: .foreignFile, path: path, name: name, detail: kind.words),
+        name, in: directory, &tally, mayMend: mayMove)
+    } catch { run.reporter.tell(unreadable: path, error) }
   }
 
   /// Searches a foreign directory for entries one level below it.
+  ///
+  /// - Returns: whether no entry is left there that could not be read or placed.
   private func checkInside(
     _ directory: borrowing Descriptor, _ path: [UInt8]
-  ) throws(SystemError) {
+  ) throws(SystemError) -> Bool {
     var tally = StrayTally(path: path)
-    for (name, kind) in try fileSystem.names(in: directory.raw, limit: CheckLimits.searched)
-    where kind == .directory {
-      guard let inner = try? fileSystem.open(name, in: directory, [.read, .directory])
-      else { continue }
+    var isDone = true
+    for (name, kind) in try names(in: directory) where kind == .directory {
       do throws(SystemError) {
-        guard let key = try misplaced(inner) else { continue }
-        tellMisplaced(key, name, in: directory.raw, &tally)
-      } catch { run.reporter.tell(unreadable: tally.path(name), error) }
+        guard let inner = try openDirectory(name, in: directory.raw),
+          let key = try misplaced(inner)
+        else { continue }
+        if case .failed = tellMisplaced(key, name, in: directory.raw, &tally) { isDone = false }
+      } catch {
+        run.reporter.tell(unreadable: tally.path(name), error)
+        isDone = false
+      }
     }
     end(tally)
+    return isDone
   }
 
+  /// Opens a directory; `nil` if it is gone, or something else has its name now.
+  private func openDirectory(
+    _ name: PathName, in directory: Int32
+  ) throws(SystemError) -> Descriptor? {
+    do throws(SystemError) {
+      return try fileSystem.open(name, in: directory, [.read, .directory])
+    } catch  where error == .notFound || error.isWrongKind { return nil }
+  }
+
+  /// Returns the names in a foreign directory.
+  ///
+  /// - Throws: `tooLarge` if there are too many to be searched for entries.
+  private func names(
+    in directory: borrowing Descriptor
+  ) throws(SystemError) -> [(name: PathName, kind: FileKind)] {
+    let names = try fileSystem.names(in: directory.raw, limit: CheckLimits.searched)
+    if names.count == CheckLimits.searched { throw .tooLarge }
+    return names
+  }
+
+  @discardableResult
   private func tellMisplaced(
     _ key: ByteString, _ name: PathName, in directory: Int32, _ tally: inout StrayTally
-  ) {
+  ) -> Finding.Outcome {
     let place = Layout.keyPath(KeyHash(hashing: key, seed: store.hashSeed)).text
-    tell(
+    return tell(
       Suspicion(
         kind: .entryMisplaced, path: tally.path(name), name: name, key: key.bytes,
         detail: "it belongs into entries/\(place)"),
@@ -78,30 +106,43 @@ struct StrayCheck {
   /// Returns the key of a whole entry in a directory (a metadata file of this store and its body);
   /// `nil` if there is none.
   private func misplaced(_ directory: borrowing Descriptor) throws(SystemError) -> ByteString? {
-    for (name, _) in try fileSystem.names(in: directory.raw, limit: CheckLimits.searched) {
-      guard case .metadata = Layout.keyFile(name),
-        (try? fileSystem.status(at: name, in: directory.raw))?.kind == .file,
-        let bytes = try? fileSystem.readFile(
-          name, in: directory, limit: MetadataDocument.maximumBytes),
-        let document = try? MetadataDocument(decoding: bytes, hashSeed: store.hashSeed),
-        document.body != nil || hasBody(of: document.entry, directory)
+    for (name, _) in try names(in: directory) {
+      guard case .metadata = Layout.keyFile(name), let document = try document(name, directory)
       else { continue }
-      return document.entry.key
+      if document.body != nil { return document.entry.key }
+      if try hasBody(of: document.entry, directory) { return document.entry.key }
     }
     return nil
   }
 
-  private func hasBody(of entry: StoredEntry, _ directory: borrowing Descriptor) -> Bool {
-    let body = try? fileSystem.status(at: Layout.body(entry.digest), in: directory.raw)
-    return body?.kind == .file && body?.length == entry.length
+  private func document(
+    _ name: PathName, _ directory: borrowing Descriptor
+  ) throws(SystemError) -> MetadataDocument? {
+    do throws(SystemError) {
+      guard try fileSystem.status(at: name, in: directory.raw).kind == .file else { return nil }
+      let bytes = try fileSystem.readFile(
+        name, in: directory, limit: MetadataDocument.maximumBytes)
+      return try? MetadataDocument(decoding: bytes, hashSeed: store.hashSeed)
+    } catch  where error == .notFound || error == .tooLarge || error.isWrongKind { return nil }
+  }
+
+  private func hasBody(
+    of entry: StoredEntry, _ directory: borrowing Descriptor
+  ) throws(SystemError) -> Bool {
+    do throws(SystemError) {
+      let body = try fileSystem.status(at: Layout.body(entry.digest), in: directory.raw)
+      return body.kind == .file && body.length == entry.length
+    } catch  where error == .notFound { return false }
   }
 
   /// Repairs and reports one name outside of the directories of keys.
+  @discardableResult
   func tell(
-    _ suspicion: Suspicion, _ name: PathName, in directory: Int32, _ tally: inout StrayTally
-  ) {
+    _ suspicion: Suspicion, _ name: PathName, in directory: Int32, _ tally: inout StrayTally,
+    mayMend: Bool = true
+  ) -> Finding.Outcome {
     var result = Finding.Outcome.left
-    if let mender = run.mender {
+    if let mender = run.mender, mayMend {
       let attempt = mender.mendStray(suspicion, name, in: directory)
       result = outcome(attempt, isLeft: isLeft(suspicion, name, in: directory))
     }
@@ -113,11 +154,15 @@ struct StrayCheck {
       count.repaired += 1
     }
     tally.counts[suspicion.kind] = count
+    return result
   }
 
   /// Returns whether a suspicion still holds after a repair.
   private func isLeft(_ suspicion: Suspicion, _ name: PathName, in directory: Int32) -> Bool {
-    guard let status = try? fileSystem.status(at: name, in: directory) else { return false }
+    let status: FileStatus
+    do throws(SystemError) { status = try fileSystem.status(at: name, in: directory) } catch {
+      return error != .notFound
+    }
     switch suspicion.kind {
     case .wrongMode, .wrongOwner:
       return Permissions(owner: store.owner)
