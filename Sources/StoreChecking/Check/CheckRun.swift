@@ -243,9 +243,14 @@ final class CheckRun: Sendable {
   private func checkJournal(
     _ root: borrowing Descriptor, _ place: PlaceCheck.Result
   ) -> JournalCheck.Result {
-    guard let description = place.description,
-      let journal = try? options.fileSystem.open(Layout.journal, in: root, [.read, .directory])
-    else { return JournalCheck.Result() }
+    guard let description = place.description else { return JournalCheck.Result() }
+    let journal: Descriptor
+    do throws(SystemError) {
+      journal = try options.fileSystem.open(Layout.journal, in: root, [.read, .directory])
+    } catch {
+      return JournalCheck.Result(
+        suspicions: error.isOfPlace ? [] : [JournalCheck.unreadable(error)])
+    }
     var result = readJournal(journal, root, description, hasDeadSession: false)
     if !result.suspicions.isEmpty {
       result = readJournal(journal, root, description, hasDeadSession: false)

@@ -67,8 +67,16 @@ struct JournalCheck {
     return check.result
   }
 
+  /// Returns the suspicion about a journal that cannot be opened or listed.
+  static func unreadable(_ error: SystemError) -> Suspicion {
+    Suspicion(kind: .unreadable, path: Layout.journal.bytes, detail: error.description)
+  }
+
   private mutating func readAll() {
-    let numbers = names()
+    let numbers: [UInt32]
+    do throws(SystemError) { numbers = try names() } catch {
+      return result.suspicions.append(Self.unreadable(error))
+    }
     guard let last = numbers.last else {
       add(.journalMissing, nil, "no segment is there")
       return
@@ -112,22 +120,16 @@ struct JournalCheck {
 
   /// Returns the numbers of the segments. Files with numbers far beyond the others are left out if
   /// they are no segments.
-  private mutating func names() -> [UInt32] {
+  private mutating func names() throws(SystemError) -> [UInt32] {
     var numbers: [UInt32] = []
     var foreign: [PathName] = []
-    do throws(SystemError) {
-      try fileSystem.list(directory) { name, _ in
-        if let number = Layout.segmentNumber(name) {
-          numbers.append(number)
-        } else if !Layout.journalNames.contains(name.text) {
-          foreign.append(name)
-        }
-        return numbers.count + foreign.count < CheckLimits.segments
+    try fileSystem.list(directory) { name, _ in
+      if let number = Layout.segmentNumber(name) {
+        numbers.append(number)
+      } else if !Layout.journalNames.contains(name.text) {
+        foreign.append(name)
       }
-    } catch {
-      result.suspicions.append(
-        Suspicion(
-          kind: .unreadable, path: Array("journal".utf8), detail: error.description))
+      return numbers.count + foreign.count < CheckLimits.segments
     }
     numbers.sort()
     let kept = Journal.withoutForeign(numbers, isSegment: isSegment)

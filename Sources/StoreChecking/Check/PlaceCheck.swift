@@ -148,3 +148,8 @@ extension FileSystem {
     return (try? isEmpty(entries)) == false
   }
 }
+
+extension SystemError {
+  /// Whether the check of the store's directory reports the reason, if a part of it cannot be opened.
+  var isOfPlace: Bool { self == .notFound || isWrongKind || isPermission }
+}

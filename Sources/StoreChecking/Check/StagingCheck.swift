@@ -20,16 +20,21 @@ enum StagingCheck {
       for (name, kind) in try fileSystem.names(in: staging.raw, limit: CheckLimits.segments) {
         if kind != .directory || !Layout.isSession(name) {
           result.foreign.append(name)
-        } else if isDead(name, in: staging.raw, fileSystem) {
+          continue
+        }
+        let path = Array("staging/".utf8) + name.bytes
+        do throws(SystemError) {
+          if try !isDead(name, in: staging.raw, fileSystem) { continue }
           result.suspicions.append(
             Suspicion(
-              kind: .stagingLeft, path: Array("staging/".utf8) + name.bytes, name: name,
+              kind: .stagingLeft, path: path, name: name,
               detail: "the process that made it is gone"))
+        } catch {
+          result.suspicions.append(
+            Suspicion(kind: .unreadable, path: path, name: name, detail: error.description))
         }
       }
-    } catch  where error == .notFound || error.isWrongKind || error.isPermission {
-      // The check of the store's directory reports these.
-    } catch {
+    } catch  where error.isOfPlace {} catch {
       result.suspicions.append(
         Suspicion(kind: .unreadable, path: Layout.staging.bytes, detail: error.description))
     }
@@ -38,12 +43,13 @@ enum StagingCheck {
 
   private static func isDead(
     _ name: PathName, in staging: Int32, _ fileSystem: any FileSystem
-  ) -> Bool {
-    guard let session = try? fileSystem.open(name, in: staging, [.read, .directory]),
-      (try? fileSystem.tryLock(session)) == true
-    else { return false }
-    fileSystem.unlock(session.raw)
-    return true
+  ) throws(SystemError) -> Bool {
+    do throws(SystemError) {
+      let session = try fileSystem.open(name, in: staging, [.read, .directory])
+      guard (try? fileSystem.tryLock(session)) == true else { return false }
+      fileSystem.unlock(session.raw)
+      return true
+    } catch  where error == .notFound || error.isWrongKind { return false }
   }
 
   /// Returns the incomplete files under temporary names. The caller holds the lock of the journal.

@@ -52,12 +52,13 @@ struct StrayNames {
 
   /// Reports names of a directory that do not belong there.
   private func check(_ foreign: [PathName], of part: PathName, _ root: borrowing Descriptor) {
-    guard let directory = try? fileSystem.open(part, in: root, [.read, .directory])
-    else { return }
-    let raw = directory.raw
-    var tally = StrayTally(path: part.bytes)
-    for name in foreign { strays.checkForeign(name, in: raw, &tally) }
-    strays.end(tally)
+    if foreign.isEmpty { return }
+    do throws(SystemError) {
+      let directory = try fileSystem.open(part, in: root, [.read, .directory])
+      var tally = StrayTally(path: part.bytes)
+      for name in foreign { strays.checkForeign(name, in: directory.raw, &tally) }
+      strays.end(tally)
+    } catch  where error.isOfPlace {} catch { run.reporter.tell(unreadable: part.bytes, error) }
   }
 
   private func checkShards() {
@@ -76,14 +77,18 @@ struct StrayNames {
   }
 
   private func checkSegments(_ names: [PathName], _ root: borrowing Descriptor) {
-    guard let journal = try? fileSystem.open(Layout.journal, in: root, [.read, .directory])
-    else { return }
-    let raw = journal.raw
-    for name in names {
-      // The check of the journal has reported segments that are no regular files.
-      guard let status = try? fileSystem.status(at: name, in: raw), status.kind == .file
-      else { continue }
-      check(status, .file, name, in: raw, below: Layout.journal)
+    if names.isEmpty { return }
+    do throws(SystemError) {
+      let journal = try fileSystem.open(Layout.journal, in: root, [.read, .directory])
+      for name in names {
+        // The check of the journal has reported segments that are no regular files.
+        guard let status = try? fileSystem.status(at: name, in: journal.raw),
+          status.kind == .file
+        else { continue }
+        check(status, .file, name, in: journal.raw, below: Layout.journal)
+      }
+    } catch  where error.isOfPlace {} catch {
+      run.reporter.tell(unreadable: Layout.journal.bytes, error)
     }
   }
 

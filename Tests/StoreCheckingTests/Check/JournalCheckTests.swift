@@ -1,6 +1,8 @@
+import CLibrary
 import CacheFormat
 import CacheStore
 import CacheSystem
+import SimulatedFiles
 import Testing
 
 @testable import StoreChecking
@@ -240,5 +242,33 @@ import Testing
     }
     #expect(try sandbox.names("journal") != ["00000001.log"])
     #expect(try sandbox.check().findings == [])
+  }
+
+  @Test func `a journal that cannot be opened is never clean`() throws {
+    let sandbox = try three()
+    // The engine does not read the records of entries that are settled.
+    try sandbox.flip(Self.first, at: try sandbox.records(Self.first)[1].lowerBound + 60)
+    for place in 0..<100 {
+      let (files, seen) = (FaultyFiles(), CallCounter())
+      files.faults.set { call in
+        guard call.kind == .open, call.name == "journal" else { return nil }
+        return seen.next() == place ? SystemError(EMFILE) : nil
+      }
+      let checked = try sandbox.check(fileSystem: files)
+      #expect(
+        checked.findings.contains { [.unreadable, .recordDamaged].contains($0.kind) }
+          || checked.report.partialCause != nil, "\(place)")
+      if seen.value <= place { return }
+    }
+    Issue.record("there are more calls")
+  }
+
+  @Test func `a journal that cannot be listed is not missing`() throws {
+    let sandbox = try three()
+    let files = FaultyFiles()
+    files.faults.set { $0.kind == .list && $0.name == "journal" ? .inputOutput : nil }
+    let checked = try sandbox.check(fileSystem: files)
+    #expect(checked.paths(.unreadable) == ["journal"])
+    #expect(checked.paths(.journalMissing) == [])
   }
 }

@@ -35,4 +35,13 @@ import Testing
     files.faults.set { $0.kind == .open && $0.name == "staging" ? .inputOutput : nil }
     #expect(try sandbox.check(fileSystem: files).paths(.unreadable) == ["staging"])
   }
+
+  @Test func `a session that cannot be opened is told`() throws {
+    let sandbox = try CheckSandbox.withOneEntry()
+    try sandbox.makeDirectory("staging/0123456789abcdef")
+    let files = FaultyFiles()
+    files.faults.set { $0.kind == .open && $0.name == "0123456789abcdef" ? .inputOutput : nil }
+    #expect(
+      try sandbox.check(fileSystem: files).paths(.unreadable) == ["staging/0123456789abcdef"])
+  }
 }
