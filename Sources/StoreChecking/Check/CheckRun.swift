@@ -141,7 +141,7 @@ final class CheckRun: Sendable {
     let attempts = PlaceMender(options, repair).mend(place.suspicions, root: root)
     guard let again = try? PlaceCheck.look(root, options) else { return place }
     for (suspicion, attempt) in zip(place.suspicions, attempts) {
-      let isLeft = again.suspicions.contains { $0.isSame(as: suspicion) }
+      let isLeft = suspicion.isLeft(in: again.suspicions)
       reporter.tell(suspicion.finding(outcome(attempt, isLeft: isLeft)))
     }
     return again
@@ -342,8 +342,7 @@ final class CheckRun: Sendable {
     let attempt = mender.finish(journal: journal)
     let left = leftovers(root).suspicions + checkJournal(root, place).suspicions
     for suspicion in journal + staging {
-      let isLeft = left.contains { $0.isSame(as: suspicion) }
-      reporter.tell(suspicion.finding(outcome(attempt, isLeft: isLeft)))
+      reporter.tell(suspicion.finding(outcome(attempt, isLeft: suspicion.isLeft(in: left))))
     }
   }
 }

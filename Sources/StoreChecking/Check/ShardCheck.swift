@@ -224,7 +224,7 @@ final class ShardCheck {
       !scene.slots.contains { $0.variant == slot.variant }
     }
     return all.map { suspicion, attempt in
-      let outcome = outcome(attempt, isLeft: left.contains { $0.isSame(as: suspicion) })
+      let outcome = outcome(attempt, isLeft: suspicion.isLeft(in: left))
       guard outcome == .repaired else { return suspicion.finding(outcome) }
       return suspicion.finding(outcome, lostEntries: Self.take(suspicion, from: &lost))
     }

@@ -25,4 +25,18 @@ struct Suspicion: Sendable {
   }
 
   func isSame(as other: Suspicion) -> Bool { kind == other.kind && path == other.path }
+
+  /// Returns whether another examination has found it again, or could not read what it is about.
+  func isLeft(in later: [Suspicion]) -> Bool {
+    later.contains {
+      isSame(as: $0) || $0.kind == .unreadable && path.isAtOrBelow($0.path)
+    }
+  }
+}
+
+extension [UInt8] {
+  /// Returns whether this path is another one, or lies below it.
+  func isAtOrBelow(_ other: [UInt8]) -> Bool {
+    self == other || starts(with: other + [UInt8(ascii: "/")])
+  }
 }

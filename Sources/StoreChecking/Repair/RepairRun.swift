@@ -54,6 +54,13 @@ final class ToldFindings: CheckObserver {
     var earlier: [Digest: Left] = [:]
     /// The shards in which this pass could not read something, which may be what earlier passes found.
     var unreadableShards: Set<UInt8> = []
+    /// The paths outside of shards that this pass could not read.
+    var unreadablePaths: [[UInt8]] = []
+
+    func couldRead(_ gone: Left) -> Bool {
+      if let shard = gone.shard { return !unreadableShards.contains(shard) }
+      return !unreadablePaths.contains { gone.path.isAtOrBelow($0) }
+    }
     var hasRepaired = false
   }
 
@@ -61,7 +68,15 @@ final class ToldFindings: CheckObserver {
   private struct Left {
     var kind: FindingKind
     var shard: UInt8?
+    /// The path; empty for what is in a shard.
+    var path: [UInt8]
     var count = 0
+
+    init(_ finding: Finding) {
+      kind = finding.kind
+      shard = finding.shard
+      path = shard == nil ? finding.path : []
+    }
   }
 
   private let observer: any CheckObserver
@@ -79,17 +94,20 @@ final class ToldFindings: CheckObserver {
       state.earlier = state.left
       state.left = [:]
       state.unreadableShards = []
+      state.unreadablePaths = []
       state.hasRepaired = false
     }
   }
 
   /// Counts the findings as repaired that a pass over the whole store has not found again, although it
-  /// could read their shard.
+  /// could read their shard or path.
   func endPass(isPartial: Bool) {
     state.withLock { state in
       for (name, gone) in state.earlier {
-        if isPartial || gone.shard.map(state.unreadableShards.contains) == true {
-          state.left[name, default: Left(kind: gone.kind, shard: gone.shard)].count += gone.count
+        if isPartial || !state.couldRead(gone) {
+          var left = gone
+          left.count += state.left[name]?.count ?? 0
+          state.left[name] = left
         } else {
           state.counts[gone.kind]?.repaired += gone.count
         }
@@ -110,10 +128,14 @@ final class ToldFindings: CheckObserver {
     if isRepaired { state.hasRepaired = true }
     let name = Digest(hashing: Array(finding.kind.rawValue.utf8) + [0] + finding.path)
     if !isRepaired {
-      state.left[name, default: Left(kind: finding.kind, shard: finding.shard)].count += 1
+      state.left[name, default: Left(finding)].count += 1
     }
-    if finding.kind == .unreadable, let shard = finding.shard {
-      state.unreadableShards.insert(shard)
+    if finding.kind == .unreadable {
+      if let shard = finding.shard {
+        state.unreadableShards.insert(shard)
+      } else {
+        state.unreadablePaths.append(finding.path)
+      }
     }
     guard var before = state.earlier[name] else {
       state.counts.add(finding)

@@ -1,5 +1,6 @@
 import CacheFormat
 import CacheStore
+import SimulatedFiles
 import StoreChecking
 import Testing
 
@@ -104,5 +105,25 @@ struct FileDamage: Sendable, CustomStringConvertible {
     let entry = again.lookUp("page").entry
     #expect(entry?.body == content && entry?.info.status == 200)
     again.close()
+  }
+
+  @Test func `a body that cannot be read any more is not repaired`() throws {
+    let sandbox = CheckSandbox()
+    try sandbox.fill { try $0.put(Self.content(5_000), for: "page") }
+    try sandbox.flip(try sandbox.body(), at: 7)
+    for place in 0..<8 {
+      let (files, opened) = (FaultyFiles(), CallCounter())
+      files.faults.set { call in
+        guard call.kind == .open, call.name.hasSuffix(".body") else { return nil }
+        return opened.next() >= place ? .inputOutput : nil
+      }
+      let repaired = try sandbox.repair(.all, .deep, fileSystem: files)
+      #expect(repaired.report.left > 0, "\(place)")
+      #expect(!repaired.unrepaired.isEmpty, "\(place)")
+      for finding in repaired.findings where finding.kind == .bodyWrong {
+        #expect(finding.outcome != .repaired, "\(place)")
+      }
+      if !(try sandbox.names("quarantine").isEmpty) { return }
+    }
   }
 }

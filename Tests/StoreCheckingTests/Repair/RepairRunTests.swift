@@ -1,6 +1,7 @@
 import CacheFormat
 import CacheStore
 import CacheSystem
+import SimulatedFiles
 import Testing
 
 @testable import StoreChecking
@@ -122,5 +123,41 @@ import Testing
     #expect(try sandbox.names("quarantine").count == 1)
     #expect(try sandbox.check(.deep).findings == [])
     #expect(try sandbox.kept(model) == model.all)
+  }
+
+  @Test func `what is outside of the shards and could not be looked at again is not repaired`() {
+    let told = ToldFindings(Listener())
+    func find(_ kind: FindingKind, _ path: String) {
+      told.found(Finding(kind, path: Array(path.utf8), detail: ""))
+    }
+    find(.recordDamaged, "journal/00000001.log")
+    find(.stagingLeft, "staging/0123456789abcdef")
+    told.beginPass()
+    find(.unreadable, "journal")
+    find(.unreadable, "stag")
+    told.endPass(isPartial: false)
+    #expect(told.counts[.recordDamaged] == .init(found: 1, repaired: 0))
+    #expect(told.counts[.stagingLeft] == .init(found: 1, repaired: 1))
+  }
+
+  @Test func `a journal that could be neither renewed nor read again is not repaired`() throws {
+    var failures = 0
+    for place in 0..<100 {
+      let sandbox = CheckSandbox()
+      _ = try sandbox.fillModel()
+      try sandbox.flip("journal/00000001.log", at: 2000)
+      let (files, seen) = (FaultyFiles(), CallCounter())
+      files.faults.set { call in
+        guard call.isChange || call.kind == .open && call.name == "journal" else { return nil }
+        return seen.next() >= place ? .inputOutput : nil
+      }
+      guard let repaired = try? sandbox.repair(.all, fileSystem: files) else { continue }
+      if seen.value <= place { break }
+      let found = repaired.findings.filter { $0.kind == .recordDamaged }
+      guard try sandbox.check().kinds.contains(.recordDamaged) else { continue }
+      failures += 1
+      #expect(found.allSatisfy { $0.outcome != .repaired }, "\(place)")
+    }
+    #expect(failures > 0)
   }
 }
