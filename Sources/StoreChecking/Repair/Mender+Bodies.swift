@@ -38,8 +38,9 @@ extension Mender {
     if !level.reaches(suspicion.kind) { return .none }
     recovery.setAside(slot, butNot: .none)
     let isLeft = catalog.slot(slot.keyHash, slot.variant)?.isSameRecord(as: slot) == true
-    return isLeft || (try? catalog.checkReadable()) == nil
-      ? .failed("its record could not be removed") : .done
+    if !isLeft, (try? catalog.checkReadable()) != nil { return .done }
+    hasFailed.set()
+    return .failed("its record could not be removed")
   }
 
   /// Moves the remaining files of an entry to the quarantine, and then appends its remove record.

@@ -231,13 +231,13 @@ extension Mender {
 
   /// Repairs entries that lack a file after other files were moved.
   func tidy(_ scene: KeyScene, _ shard: borrowing Shard) -> MendAttempt {
-    do throws(StoreError) {
+    attempt { () throws(StoreError) in
       let slots = catalog.settledSlots(of: scene.hash)
-      if slots.isEmpty { return try removeDirectory(scene, shard) ? .done : .none }
+      if slots.isEmpty { return try removeDirectory(scene, shard) }
       let present = slots.filter { !sparesMissing || !scene.lacks($0) }
       guard let directory = try openKey(scene, shard) else {
         for slot in present { _ = try mendMissing(slot, scene, shard) }
-        return .done
+        return true
       }
       for slot in present {
         let lacksBody =
@@ -250,9 +250,7 @@ extension Mender {
           try recovery.writeMetadata(of: slot, in: directory, shard.entries)
         }
       }
-      return .done
-    } catch {
-      return .failed("\(error.cause); \(error.remedy)")
+      return true
     }
   }
 }

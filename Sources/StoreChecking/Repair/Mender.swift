@@ -30,7 +30,8 @@ struct Mender: Sendable {
   /// Whether the journal was whole at the beginning, so that files without a record were never
   /// promised.
   private let wasWhole: Bool
-  private let hasFailed = Flag()
+  /// Set if a repair failed. Then what dead processes left stays.
+  let hasFailed = Flag()
 
   var catalog: Catalog { store.catalog }
   var recovery: Recovery { store.recovery }
@@ -133,13 +134,7 @@ extension Mender {
   private func attempt(
     _ suspicion: Suspicion, _ scene: KeyScene, _ shard: borrowing Shard
   ) -> MendAttempt {
-    do throws(StoreError) {
-      try catalog.checkReadable()
-      return try mend(suspicion, scene, shard) ? .done : .none
-    } catch {
-      hasFailed.set()
-      return .failed("\(error.cause); \(error.remedy)")
-    }
+    attempt { () throws(StoreError) in try mend(suspicion, scene, shard) }
   }
 
   /// Repairs what one suspicion is about.
@@ -233,14 +228,11 @@ extension Mender {
     _ suspicion: Suspicion, _ name: PathName, in directory: Int32
   ) -> MendAttempt {
     guard level.reaches(suspicion.kind) else { return .none }
-    do throws(StoreError) {
-      try catalog.checkReadable()
+    return attempt { () throws(StoreError) in
       if suspicion.kind == .entryMisplaced {
-        return try placeEntries(of: name, in: directory, suspicion.path) ? .done : .none
+        return try placeEntries(of: name, in: directory, suspicion.path)
       }
-      return try mend(suspicion.kind, name, in: directory, path: suspicion.path) ? .done : .none
-    } catch {
-      return .failed("\(error.cause); \(error.remedy)")
+      return try mend(suspicion.kind, name, in: directory, path: suspicion.path)
     }
   }
 
@@ -295,6 +287,17 @@ extension Mender {
 }
 
 extension Mender {
+  /// Runs a repair, which returns false if there was nothing to do.
+  func attempt(_ repair: () throws(StoreError) -> Bool) -> MendAttempt {
+    do throws(StoreError) {
+      try catalog.checkReadable()
+      return try repair() ? .done : .none
+    } catch {
+      hasFailed.set()
+      return .failed("\(error.cause); \(error.remedy)")
+    }
+  }
+
   /// Whether the journal is whole, so that files without a record were never promised.
   var journalDecides: Bool { wasWhole && catalog.isJournalWhole }
 

@@ -69,4 +69,25 @@ import Testing
     }
     Issue.record("there are more calls")
   }
+
+  @Test func `what dead processes left stays if an entry could not be placed`() throws {
+    var failures = 0
+    for place in 0..<1000 {
+      let sandbox = try sandbox(.moved)
+      try sandbox.makeDirectory("staging/0123456789abcdef")
+      let (files, calls) = files(failing: .open, at: place)
+      let listener = Listener()
+      let options = CheckOptions(depth: .deep, repair: .all, jobs: 1, fileSystem: files)
+      let checker = StoreChecker(at: sandbox.root, options: options)
+      // One pass.
+      _ = try? CheckRun(checker, options, listener, HashedFiles(keepsAll: true)).perform()
+      for finding in listener.findings where finding.kind == .entryMisplaced {
+        guard case .failed = finding.outcome else { continue }
+        failures += 1
+        #expect(try sandbox.names("staging").contains("0123456789abcdef"), "\(place)")
+      }
+      if calls.value <= place { break }
+    }
+    #expect(failures > 0)
+  }
 }
