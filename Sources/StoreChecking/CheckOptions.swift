@@ -34,8 +34,8 @@ public struct CheckOptions: Sendable {
   /// The shards (0 to 255) that an earlier run has checked; see `CheckProgress.shards`. A repair
   /// checks all.
   public var skippedShards: Set<UInt8>
-  /// Whether a repair of a whole journal neither reports missing entries nor gives them up, because they may
-  /// be found elsewhere.
+  /// Whether a repair of a whole journal neither reports nor gives up entries that are missing or have no
+  /// right body, because they may be found elsewhere.
   var spareMissing = false
   /// The clock; replaced in tests.
   public var clock: any WallClock

@@ -18,7 +18,7 @@ final class CheckRun: Sendable {
   let reporter: Reporter
   let hashed: HashedFiles
   let shared = SharedFiles()
-  /// Set if an entry is missing, and was spared (`CheckOptions.spareMissing`).
+  /// Set if an entry or its body is missing or damaged, and was spared (`CheckOptions.spareMissing`).
   let hasSpared = Flag()
   private let state = Mutex(State())
 

@@ -223,8 +223,12 @@ final class ShardCheck {
     var lost = before.slots.filter { slot in
       !scene.slots.contains { $0.variant == slot.variant }
     }
-    return all.map { suspicion, attempt in
+    return all.compactMap { suspicion, attempt in
       let outcome = outcome(attempt, isLeft: suspicion.isLeft(in: left))
+      if outcome == .left, mender.spares(suspicion.kind) {
+        run.hasSpared.set()
+        return nil
+      }
       guard outcome == .repaired else { return suspicion.finding(outcome) }
       return suspicion.finding(outcome, lostEntries: Self.take(suspicion, from: &lost))
     }

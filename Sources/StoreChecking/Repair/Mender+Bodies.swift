@@ -7,12 +7,20 @@ extension Mender {
   /// The most entries whose body file is tried for a damaged body.
   static var maximumSharers: Int { 1024 }
 
+  /// Returns whether damage of a kind that is not repaired is left to the next pass.
+  func spares(_ kind: FindingKind) -> Bool {
+    switch kind {
+    case .bodyMissing, .bodyShort, .bodyLong, .bodyWrong: sparesMissing
+    default: false
+    }
+  }
+
   /// Repairs a missing or damaged body: recovers it, or sets its entries aside. A safe repair does
   /// only the first.
   func mendBodies(
     _ suspicion: Suspicion, _ slot: Slot?, _ scene: KeyScene, _ shard: borrowing Shard
   ) throws(StoreError) -> Bool {
-    let setsAside = level.reaches(suspicion.kind)
+    let setsAside = level == .all && !sparesMissing
     guard let slot else {
       if !setsAside { return false }
       // The body of an entry without a record. If the journal is whole, it was never promised.

@@ -245,7 +245,7 @@ extension Mender {
         if lacksBody, fileSystem.isMissing(Layout.metadata(slot.variant), in: directory.raw) {
           _ = try mendMissing(slot, scene, shard)
         } else if lacksBody, !slot.isEmbedded, try !recover(slot, in: directory, scene) {
-          if level == .all { try setAside(slot, shard) }
+          if level == .all, !sparesMissing { try setAside(slot, shard) }
         } else if fileSystem.isMissing(Layout.metadata(slot.variant), in: directory.raw) {
           try recovery.writeMetadata(of: slot, in: directory, shard.entries)
         }

@@ -21,8 +21,9 @@ enum MendAttempt: Sendable, Hashable {
 struct Mender: Sendable {
   let store: Store
   let level: RepairLevel
-  /// Whether missing entries stay in the index (`CheckOptions.spareMissing`): not if the journal is
-  /// damaged, because they may have been removed, and its repair removes them.
+  /// Whether entries that are missing or have no right body stay in the index
+  /// (`CheckOptions.spareMissing`): not if the journal is damaged, because they may have been
+  /// removed, and its repair removes them.
   let sparesMissing: Bool
   private let strays: StrayQuarantine
   /// The sessions that were dead at the beginning. This run repairs what they left.

@@ -4,8 +4,8 @@ internal import Synchronization
 /// A repair: it goes through the store until a pass repairs nothing, at most four times.
 ///
 /// A repair may show other damage. For example, a recovered entry has a wrong body, or an entry
-/// that was moved to its place meets another one there. The first pass spares missing entries: a
-/// later shard may have them.
+/// that was moved to its place meets another one there. The first pass spares entries that are
+/// missing or have no right body: a later shard may have them.
 struct RepairRun {
   /// The most passes. The last one repairs nothing.
   private static let maximumPasses = 4
