@@ -299,13 +299,6 @@ extension RunningTransfer {
   }
 }
 
-extension HTTPMethod {
-  /// Whether a client may repeat a request by itself (RFC 9110, section 9.2.2).
-  var isIdempotent: Bool {
-    ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"].contains(rawValue)
-  }
-}
-
 extension Transfer {
   /// Whether the request may be sent again, and its body can be.
   var isRepeatable: Bool { request.method.isIdempotent && upload?.isHeld ?? true }

@@ -1,4 +1,5 @@
 import CacheSystem
+package import HTTPSemantics
 
 /// Passes a request's body from its source to a transport, which asks for it.
 ///
@@ -209,5 +210,12 @@ package final class Upload: Sendable {
       return state.whenReady.take()
     }
     if let whenReady { callOut(whenReady) }
+  }
+}
+
+extension HTTPMethod {
+  /// Whether a client may repeat a request by itself (RFC 9110, section 9.2.2).
+  package var isIdempotent: Bool {
+    ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"].contains(rawValue)
   }
 }
