@@ -15,7 +15,7 @@ struct CredentialSessionTests {
   ) throws {
     let url = try url(text)
     let space = CredentialSession.Space(origin: .init(url), realm: realm)
-    session.keep(credential, in: space, at: url, below: directory)
+    session.keep(credential, in: space, at: url, below: directory.map { [$0] })
   }
 
   private func sent(_ text: String) throws -> Credential? {
