@@ -1,5 +1,14 @@
 import Synchronization
 
+/// The number of calls of ``CachingClient/forgetUser()``.
+final class LogOuts: Sendable {
+  private let number = Atomic(0)
+
+  var count: Int { number.load(ordering: .relaxed) }
+
+  func add() { number.add(1, ordering: .relaxed) }
+}
+
 // Credentials.
 extension CachingClient {
   /// The transport of the client for requests that bypass the store, such as those of a
@@ -35,7 +44,7 @@ extension CachingClient {
   ///
   /// - Throws: As ``forgetCredentials()``, once all the rest is done.
   public func forgetUser() async throws(CredentialVaultError) {
-    logOuts.add(1, ordering: .relaxed)
+    logOuts.add()
     let forgotten: Result<Void, CredentialVaultError>
     do throws(CredentialVaultError) {
       forgotten = .success(try await forgetCredentials())
@@ -45,6 +54,9 @@ extension CachingClient {
     await originFetcher.transport.reset()
     try forgotten.get()
   }
+
+  /// The number of calls of ``forgetUser()``.
+  package var logOutCount: Int { logOuts.count }
 
   /// Changes with each log-in and log-out. Between two equal values, the credential in memory did
   /// not change.

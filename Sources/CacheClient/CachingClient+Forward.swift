@@ -1,5 +1,4 @@
 import CacheSystem
-import Synchronization
 
 // Requests to the origin.
 extension CachingClient {
@@ -11,21 +10,18 @@ extension CachingClient {
     let isShareable =
       forwarding.isShareable
       && !unsharedKeys.contains(forwarding.key, forwarding.selection, now: now)
-    let logOuts = logOuts.load(ordering: .relaxed)
+    let logOuts = options.logOuts ?? logOutCount
     if isShareable, let (flight, asker) = flights.join(forwarding, sending) {
-      if asker == .first { carry(out: forwarding, flight, onInterim) }
+      if asker == .first { carry(out: forwarding, flight, logOuts, onInterim) }
       defer { flight.leave() }
       guard let outcome = await flight.outcome.value() else {
         throw ClientError(.cancelled, url: forwarding.request.url.string)
       }
       if let response = try response(to: forwarding, outcome, asker) { return response }
       // The caller for whom it was sent has left, or the user has.
-      guard logOuts == self.logOuts.load(ordering: .relaxed) else {
-        throw ClientError(.cancelled, url: forwarding.request.url.string)
-      }
     }
     let outcome = await originFetcher.run(
-      forwarding, body: body, options: sending, onInterim: onInterim)
+      forwarding, body: body, options: sending, logOuts: logOuts, onInterim: onInterim)
     note(outcome, forwarding)
     let response = try response(to: forwarding, outcome, .first)
     // The body has its reader now.
@@ -38,14 +34,14 @@ extension CachingClient {
 
   /// Sends a request to the origin for all callers that wait.
   private func carry(
-    out forwarding: Forwarding, _ flight: Flight,
+    out forwarding: Forwarding, _ flight: Flight, _ logOuts: Int,
     _ onInterim: @escaping @Sendable (HTTPResponseHead) -> Void
   ) {
     flight.carry(
       Task { [self] in
         let outcome = await originFetcher.run(
-          forwarding, body: nil, options: flight.sending, onInterim: onInterim,
-          onHead: flight.takeHead)
+          forwarding, body: nil, options: flight.sending, logOuts: logOuts,
+          onInterim: onInterim, onHead: flight.takeHead)
         note(outcome, forwarding)
         if case .shared(_, let body) = outcome {
           flight.settle(outcome)
@@ -63,14 +59,15 @@ extension CachingClient {
   ///
   /// - Parameter options: those of the request for which it is served.
   func validateInBackground(_ forwarding: Forwarding, _ options: FetchOptions) {
-    let sending = FetchOptions(transport: options.transport)
+    var sending = FetchOptions(transport: options.transport)
+    sending.logOuts = options.logOuts ?? logOutCount
     // The credential is released with the response that is served now, but the validation comes
     // later.
     let session = authenticator.session
     let credential = AuthenticatingTransport.name(in: forwarding.request)
       .flatMap { session.credential(named: $0) }
     if let credential { session.retain(credential) }
-    let isStarted = background.run(forwarding.key) { [self] in
+    let isStarted = background.run(forwarding.key) { [self, sending] in
       defer { if let credential { session.release(credential) } }
       let response = try? await forward(forwarding, nil, sending)
       guard let response, case .network = response.source else { return }

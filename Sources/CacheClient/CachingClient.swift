@@ -1,5 +1,4 @@
 public import CacheSystem
-import Synchronization
 
 /// Answers HTTP requests from a store and from the network, by the rules of RFC 9111.
 ///
@@ -22,8 +21,7 @@ public final class CachingClient: Sendable {
   let background: Background
   let originFetcher: OriginFetcher
   let authenticator: Authenticator
-  /// The number of calls of ``forgetUser()``.
-  let logOuts = Atomic(0)
+  let logOuts = LogOuts()
   let remoteLookUps: RemoteLookUps?
   let remoteOffers: RemoteOffers?
   let remotePurges: RemotePurges?
@@ -55,7 +53,7 @@ public final class CachingClient: Sendable {
       cache: cache, store: asyncStore,
       transport: AuthenticatingTransport(
         transport: transport, session: authenticator.session), clock: clock,
-      permits: permits, flights: flights, offers: remoteOffers)
+      permits: permits, flights: flights, logOuts: logOuts, offers: remoteOffers)
     remotePurges?.start()
   }
 
@@ -75,6 +73,8 @@ public final class CachingClient: Sendable {
     let asked = request.url
     var request = request
     var body = body
+    var options = options
+    options.logOuts = options.logOuts ?? logOutCount
     var login = Login(
       options.credential, for: asked, mayAsk: options.policy.allowsNetwork)
     for _ in 0...max(0, options.maximumRedirects) {

@@ -111,6 +111,10 @@ public struct FetchOptions: Sendable {
   /// Whether a stale response that is served (`stale-while-revalidate`) is validated afterwards.
   package var validatesInBackground = true
 
+  /// The value of ``CachingClient/logOutCount`` when the call began that needs the request: after
+  /// another log-out, nothing more is sent for it. `nil` if it begins now.
+  package var logOuts: Int?
+
   /// Called for each interim response (1xx) before the final one; must not block.
   public var onInterim: (@Sendable (HTTPResponseHead) -> Void)?
 

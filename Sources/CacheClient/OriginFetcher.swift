@@ -31,13 +31,16 @@ struct OriginFetcher: Sendable {
   let clock: any WallClock
   let permits: StoringPermits
   let flights: Flights
+  let logOuts: LogOuts
   let offers: RemoteOffers?
 
   /// Sends a request to the origin; a second time if a 304 confirms a response that is not stored.
   ///
-  /// - Parameter onHead: Called when the origin has answered, before the rules are applied.
+  /// - Parameters:
+  ///   - logOuts: The number of log-outs after which nothing is sent any more.
+  ///   - onHead: Called when the origin has answered, before the rules are applied.
   func run(
-    _ forwarding: Forwarding, body: RequestBody?, options: TransportOptions,
+    _ forwarding: Forwarding, body: RequestBody?, options: TransportOptions, logOuts: Int,
     onInterim: @escaping @Sendable (HTTPResponseHead) -> Void,
     onHead: @Sendable () -> Void = {}
   ) async -> Outcome {
@@ -46,6 +49,10 @@ struct OriginFetcher: Sendable {
     // Responses that are purged after this must not be offered.
     let seen = offers?.tier.purgeNumber ?? 0
     while true {
+      // After the permit was made: a log-out revokes those that are there.
+      guard logOuts == self.logOuts.count else {
+        return .failed(TransportError(.cancelled, url: forwarding.request.url.string))
+      }
       let sent = Timestamp(nanoseconds: clock.now())
       let answer: TransportResponse
       do {

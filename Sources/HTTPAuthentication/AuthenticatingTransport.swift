@@ -70,6 +70,7 @@ package struct AuthenticatingTransport: HTTPTransport {
   ) async throws(TransportError) -> TransportResponse {
     var body = body
     var repeats = 0
+    let logOuts = session.logOuts
     var way = session.way(for: credential, to: request.url)
     while true {
       var real = request
@@ -96,6 +97,10 @@ package struct AuthenticatingTransport: HTTPTransport {
       else { return response }
       way = next
       await response.body.end()
+      // The credential is not sent again after a log-out.
+      guard session.logOuts == logOuts else {
+        throw TransportError(.cancelled, url: request.url.string)
+      }
       body = again.body
       repeats += 1
     }

@@ -159,6 +159,7 @@ package struct Authenticator: Sendable {
       if case .tryNextScheme = answer { continue }
       guard case .use(let credential) = answer else { return answer }
       if credential.persistence == .request {
+        guard session.logOuts == logOuts else { return .goOnWithout }
         session.noteUnkept()
       } else {
         // Before others find it: they must not send by Basic what the server wants by Digest.

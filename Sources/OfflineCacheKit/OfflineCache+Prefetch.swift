@@ -40,22 +40,26 @@ extension OfflineCache {
   public func prefetch(
     _ requests: [URLRequest], maximumTransfers: Int = 4, priority: Int = -1
   ) async -> [PrefetchResult] {
-    await withTaskGroup(of: (Int, PrefetchResult).self) { group in
+    let logOuts = client.logOutCount
+    return await withTaskGroup(of: (Int, PrefetchResult).self) { group in
       var results: [Int: PrefetchResult] = [:]
       for (index, request) in requests.enumerated() {
         if index >= max(1, maximumTransfers), let (done, result) = await group.next() {
           results[done] = result
         }
-        group.addTask { [self] in (index, await prefetch(request, priority: priority)) }
+        group.addTask { [self] in (index, await prefetch(request, priority: priority, logOuts)) }
       }
       for await (done, result) in group { results[done] = result }
       return requests.indices.compactMap { results[$0] }
     }
   }
 
-  private func prefetch(_ request: URLRequest, priority: Int) async -> PrefetchResult {
+  private func prefetch(
+    _ request: URLRequest, priority: Int, _ logOuts: Int
+  ) async -> PrefetchResult {
     do throws(URLError) {
-      let asked = try AskedRequest(request, mode: offlineMode, priority: priority)
+      var asked = try AskedRequest(request, mode: offlineMode, priority: priority)
+      asked.options.logOuts = logOuts
       let (obstacle, response) = try await answering(asked, Self.readIntoStore)
       return obstacle.map { .notStored(response, $0) } ?? .stored(response)
     } catch {

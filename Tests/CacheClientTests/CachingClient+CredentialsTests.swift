@@ -40,6 +40,17 @@ struct CachingClientCredentialsTests {
     return (response.head.status, String(decoding: bytes, as: UTF8.self))
   }
 
+  @Test func `a redirect is not followed after a log-out`() async throws {
+    let sandbox = try ClientSandbox(ScriptedTransport.Answer("secret", fields: fresh()))
+    sandbox.transport.set { [client = sandbox.client] _ in
+      client.logOuts.add()
+      return .success(
+        ScriptedTransport.Answer(status: 302, fields: [HTTPField("Location", "/b")]))
+    }
+    #expect(await sandbox.outcome(request("/a")).error?.isCancellation == true)
+    #expect(sandbox.transport.requests.count == 1)
+  }
+
   @Test(
     "a challenge is answered, and what was right is sent unasked afterwards",
     arguments: [

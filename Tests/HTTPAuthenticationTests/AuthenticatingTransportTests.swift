@@ -57,6 +57,40 @@ struct AuthenticatingTransportTests {
     #expect(answers.challenges.count == 1)
   }
 
+  @Test func `a request is not repeated with its credential after a log-out`() async throws {
+    let session = CredentialSession()
+    let origin = GuardedOrigin(.digest(.sha256, isSession: false))
+    let scripted = ScriptedTransport { request in
+      session.forgetAll()
+      return .success(origin.answer(request))
+    }
+    let transport = AuthenticatingTransport(transport: scripted, session: session)
+    session.retain(Self.right)
+    let error = await #expect(throws: TransportError.self) {
+      try await transport.send(AuthenticatingTransport.naming(Self.right, in: request()))
+    }
+    #expect(error?.code == .cancelled)
+    #expect(scripted.requests.count == 1)
+  }
+
+  @Test(arguments: [Credential.Persistence.request, .session])
+  func `a credential that comes after a log-out is not sent`(
+    _ persistence: Credential.Persistence
+  ) async throws {
+    let credential = Credential.password(
+      user: GuardedOrigin.user, password: GuardedOrigin.password, persistence: persistence)
+    let answers = ScriptedProvider(.use(credential))
+    let authenticator = Authenticator(provider: answers.provider)
+    answers.wait { authenticator.session.forgetAll() }
+    let origin = GuardedOrigin(.basic)
+    let scripted = ScriptedTransport { .success(origin.answer($0)) }
+    let transport = LoginTransport(
+      transport: AuthenticatingTransport(transport: scripted, session: authenticator.session),
+      authenticator: authenticator)
+    #expect(try await transport.send(request()).head.status == 401)
+    #expect(scripted.requests.count == 1)
+  }
+
   @Test func `the key of a session is made once for a nonce`() async throws {
     let sandbox = Sandbox(
       GuardedOrigin(.digest(.sha256, isSession: true)), ScriptedProvider(.use(Self.right)))

@@ -61,6 +61,33 @@ import Testing
     #expect(await text(cache, sandbox.request("/next")) == "next")
   }
 
+  @Test func `the requests of a prefetch that wait are not sent`() async throws {
+    let arrived = AsyncStream.makeStream(of: Void.self)
+    let gate = DispatchSemaphore(value: 0)
+    let calls = Atomic(0)
+    let sandbox = try FaceSandbox { _ in
+      guard calls.add(1, ordering: .relaxed).newValue <= 4 else { return fresh("late") }
+      arrived.continuation.yield()
+      gate.wait()
+      return fresh("late")
+    }
+    defer { for _ in 0..<4 { gate.signal() } }
+    let requests = (0..<20).map { sandbox.request("/\($0)") }
+    let prefetch = Task { [cache = sandbox.cache] in await cache.prefetch(requests) }
+    var events = arrived.stream.makeAsyncIterator()
+    for _ in 0..<4 { await events.next() }
+    try await sandbox.cache.logOut()
+    for result in await prefetch.value {
+      guard case .failed(let error) = result else {
+        Issue.record("there is a response")
+        continue
+      }
+      #expect(error.code == .cancelled)
+    }
+    #expect(sandbox.origin.requests.count == 4)
+    #expect(sandbox.cache.store.statistics.entries == 0)
+  }
+
   @Test func `what is left is told, and all the rest is done`() async throws {
     let temporary = TemporaryFolder()
     try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: temporary.path)
