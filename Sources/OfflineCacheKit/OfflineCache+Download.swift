@@ -59,6 +59,7 @@ extension OfflineCache {
     if Task.isCancelled {
       throw failure(cancelled(asked), asked)
     }
+    asked.options.logOuts = client.logOutCount
     let place = try FilePlace(file)
     let wanted = wanted(asked, place, settings)
     var hasFile = false
@@ -193,6 +194,7 @@ extension OfflineCache {
   private func downloadedElseKnown(
     _ wanted: DownloadRequest, _ asked: AskedRequest, _ place: FilePlace
   ) async throws(URLError) -> OfflineURLResponse {
+    try checkUser(asked)
     // A stored response that could be used now would have been.
     if asked.acceptsFallback, let network = poorNetwork(asked), network.quality == .none,
       let there = try? await downloader.fileNow(wanted)

@@ -46,16 +46,15 @@ extension OfflineCache {
     case .unnamed(let made): unnamed = made
     }
     let (answer, target) = (unnamed.answer, unnamed.target)
-    if Task.isCancelled {
-      await target.abandon()
-      throw self.failure(cancelled(asked), asked)
-    }
     do throws(URLError) {
+      if Task.isCancelled { throw self.failure(cancelled(asked), asked) }
+      try checkUser(asked)
       let file = await note(
         answer, to: asked, for: wanted,
         written: WrittenFile(
           length: unnamed.status.length, modified: unnamed.status.modified, began: began,
           confirmed: client.lastConfirmed(answer)?.nanoseconds ?? .max))
+      try checkUser(asked)
       try await target.moveIntoPlace()
       // What has begun to replace a stale response is resumed later.
       if response.metadata?.isStale == false { await downloader.removeUnfinished(wanted) }
@@ -63,6 +62,13 @@ extension OfflineCache {
     } catch {
       await target.abandon()
       throw error
+    }
+  }
+
+  /// - Throws: `cancelled` if the user has logged out since the call began, whose files were removed.
+  func checkUser(_ asked: AskedRequest) throws(URLError) {
+    guard asked.options.logOuts == client.logOutCount else {
+      throw failure(cancelled(asked), asked)
     }
   }
 

@@ -88,6 +88,22 @@ import Testing
     #expect(sandbox.cache.store.statistics.entries == 0)
   }
 
+  @Test func `a stored response is not written to a file after a log-out`() async throws {
+    let sandbox = try FaceSandbox()
+    let cache = sandbox.cache
+    _ = try await cache.data(for: sandbox.request())
+    let place = try FilePlace(sandbox.folder.appendingPathComponent("file"))
+    var asked = try AskedRequest(sandbox.request(), mode: .never).forFile()
+    asked.options.logOuts = cache.client.logOutCount
+    // Stored responses stay for now.
+    try await cache.client.forgetUser()
+    let error = await #expect(throws: URLError.self) {
+      try await cache.written(cache.wanted(asked, place), asked, place)
+    }
+    #expect(error?.code == .cancelled)
+    #expect(sandbox.files.isEmpty)
+  }
+
   @Test func `what is left is told, and all the rest is done`() async throws {
     let temporary = TemporaryFolder()
     try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: temporary.path)
