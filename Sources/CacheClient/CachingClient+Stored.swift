@@ -158,6 +158,13 @@ extension CachingClient {
     if let failure { throw failure }
   }
 
+  /// Prevents running responses from being stored, and waits until those are stored that are being
+  /// stored now. Then ``removeAll()`` finds them.
+  package func endStoring() async {
+    flights.endAll()
+    await permits.revokeAllAndWait()
+  }
+
   /// Removes everything, and prevents running responses from being stored.
   ///
   /// - Throws: as `Store.removeAll`.

@@ -87,6 +87,11 @@ final class StoringPermits: Sendable {
     }
   }
 
+  /// Does for all keys what ``revokeAndWait(_:)`` does for one.
+  func revokeAllAndWait() async {
+    for key in open.withLock({ Array($0.keys) }) { await revokeAndWait(key) }
+  }
+
   fileprivate func beginStoring(_ key: ByteString, _ generation: UInt64) -> Bool {
     open.withLock { open in
       guard open[key]?.generation == generation else { return false }

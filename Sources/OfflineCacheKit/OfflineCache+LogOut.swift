@@ -38,6 +38,7 @@ extension OfflineCache {
       failure.vault = error
     }
     await downloader.endAll()
+    await client.endStoring()
     do throws(StoreError) {
       // Not on the caller's thread, which may be the main thread.
       try await WorkerPool(threads: 1).call { [client] () throws(StoreError) in

@@ -11,13 +11,14 @@ import Testing
 struct StoringPermitTests {
   private let key = ByteString("k")
 
-  @Test func `whoever takes permits back waits for what is being stored with one`() async {
+  @Test(arguments: [false, true])
+  func `whoever takes permits back waits for what is being stored with one`(all: Bool) async {
     let permits = StoringPermits()
     let permit = permits.make(key)
     #expect(permit.beginStoring())
     let isRevoked = Promise<Bool>()
     let revoking = Task {
-      await permits.revokeAndWait(key)
+      if all { await permits.revokeAllAndWait() } else { await permits.revokeAndWait(key) }
       isRevoked.settle(true)
     }
     await eventually { !permit.isValid }

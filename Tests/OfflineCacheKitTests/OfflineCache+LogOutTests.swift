@@ -104,6 +104,20 @@ import Testing
     #expect(sandbox.files.isEmpty)
   }
 
+  @Test func `a response that is being stored is removed, too`() async throws {
+    let sandbox = try FaceSandbox()
+    let cache = sandbox.cache
+    let asked = try AskedRequest(sandbox.request(), mode: .never).request
+    let permit = cache.client.permitToStore(asked)
+    #expect(permit.beginStoring())
+    let logOut = Task { try await cache.logOut() }
+    while permit.isValid { await Task.yield() }
+    _ = try cache.store.put([1], for: cache.client.key(of: asked))
+    permit.endStoring()
+    try await logOut.value
+    #expect(cache.store.statistics.entries == 0)
+  }
+
   @Test func `what is left is told, and all the rest is done`() async throws {
     let temporary = TemporaryFolder()
     try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: temporary.path)
