@@ -74,10 +74,11 @@ public final class Download: Sendable {
   /// it ends when all of them have cancelled.
   public func cancel() { _ = leave() }
 
-  /// Ends the download for all callers, and waits until its files are closed.
+  /// Ends the download for all callers, and waits until its files are closed, also in a task that is
+  /// cancelled.
   func end() async {
     _ = leave(all: true)
-    _ = await result.value()
+    _ = await Task { await result.value() }.value
   }
 
   /// Cancels for one caller, or all. Returns whether it was the last, so that the download ends.

@@ -52,6 +52,20 @@ struct DownloadTests {
     #expect(sandbox.bytes() == big)
   }
 
+  @Test func `all downloads are over once they were ended, also by a cancelled task`() async throws
+  {
+    let server = FileServer(big)
+    let downloader = sandbox.downloader(server)
+    let (download, _) = await held(downloader, server)
+    let ending = Task {
+      while !Task.isCancelled { await Task.yield() }
+      await downloader.endAll()
+      return download.progress.isOver
+    }
+    ending.cancel()
+    #expect(await ending.value)
+  }
+
   @Test(arguments: [false, true])
   func `a cancelled caller leaves at once while another one waits`(isPaused: Bool) async throws {
     let server = FileServer(big)
