@@ -93,9 +93,16 @@ public final class URLSessionTransport: HTTPTransport {
   /// Ends all transfers with `cancelled`, and forgets all cookies.
   public func reset() async {
     for session in delegate.endTasks() {
-      // The session answers once it has cancelled the tasks, which then set no more cookies.
+      let tasks = await withCheckedContinuation { continuation in
+        session.getAllTasks { continuation.resume(returning: $0) }
+      }
+      // They cancel themselves later, on another queue. The session answers the second time once it has
+      // cancelled them; then they set no more cookies.
       await withCheckedContinuation { continuation in
-        session.getAllTasks { _ in continuation.resume() }
+        DispatchQueue.global().async {
+          for task in tasks { task.cancel() }
+          session.getAllTasks { _ in continuation.resume() }
+        }
       }
     }
     let cookies = configuration.httpCookieStorage
