@@ -71,6 +71,14 @@ final class DownloadPlace: @unchecked Sendable {
     return stem
   }
 
+  /// Returns the name of the part that sums belong to; `nil` for another hidden file.
+  static func part(of name: PathName) -> PathName? {
+    guard name.hasSuffix(sumsSuffix) else { return nil }
+    return PathName(bytes: name.bytes.dropLast("\(sumsSuffix)".utf8.count)).map {
+      appending(partSuffix, to: $0)
+    }
+  }
+
   private static func appending(_ suffix: StaticString, to stem: PathName) -> PathName {
     var name = stem
     name.append(suffix)
@@ -266,6 +274,12 @@ extension DownloadPlace {
   }
 
   private var newRecord: PathName { Self.appending(".json.new", to: stem) }
+
+  /// Returns whether a name is that of a hidden file that is no record.
+  static func isHiddenContent(_ name: PathName) -> Bool {
+    name.bytes.starts(with: "\(prefix)".utf8)
+      && [partSuffix, sumsSuffix, newSuffix].contains { name.hasSuffix($0) }
+  }
 
   func recordName(_ kind: Kind) -> PathName { Self.appending(kind.suffix, to: stem) }
 }

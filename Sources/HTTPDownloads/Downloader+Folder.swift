@@ -64,6 +64,7 @@ extension Downloader {
         failure = failure ?? error
       }
     }
+    await pool.call { [files] in Self.removeHiddenContent(in: folder, files) }
     if let failure { throw failure }
   }
 
@@ -77,6 +78,27 @@ extension Downloader {
       place.removeLeftovers()
       return true
     }
+  }
+
+  /// Removes the hidden files without a record, which a kill has left, unless they are in use.
+  private static func removeHiddenContent(in folder: String, _ files: any FileSystem) {
+    guard let directory = try? files.open(userPath: folder, [.read, .directory]) else { return }
+    var names: [PathName] = []
+    try? files.list(directory.raw) { name, kind in
+      if kind == .file, DownloadPlace.isHiddenContent(name) { names.append(name) }
+      return true
+    }
+    func status(_ name: PathName) -> FileStatus? {
+      try? files.status(at: name, in: directory.raw)
+    }
+    func remove(where isMeant: (PathName) -> Bool) {
+      for name in names where isMeant(name) && status(name)?.isOwnFile == true {
+        files.removeLeftover(name, in: directory)
+      }
+    }
+    remove { DownloadPlace.part(of: $0) == nil }
+    // The lock of a part is that of its sums, too.
+    remove { DownloadPlace.part(of: $0).map { status($0) == nil } ?? false }
   }
 
   /// Removes the files of a folder that have expired, with their records.

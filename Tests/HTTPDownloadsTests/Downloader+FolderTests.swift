@@ -57,6 +57,22 @@ struct DownloaderFolderTests {
     #expect(sandbox.names == ["changed"])
   }
 
+  @Test func `hidden files without a record are removed, too, unless they are in use`()
+    async throws
+  {
+    for (name, isUsed) in [("left", false), ("used", true)] {
+      let place = try DownloadPlace(sandbox.path(name), RealFileSystem())
+      defer { place.close() }
+      for hidden in [place.part, place.sums, place.new] {
+        try Data("secret".utf8).write(to: URL(fileURLWithPath: sandbox.path(hidden.text)))
+      }
+      let part = isUsed ? try PartFile.open(place) : nil
+      try await sandbox.downloader(server).removeAll(in: sandbox.folder)
+      #expect(sandbox.names == (isUsed ? [".part", ".sums"] : []))
+      part?.close()
+    }
+  }
+
   @Test func `of the records that killed processes were writing, one at most is left`() async throws
   {
     let downloader = sandbox.downloader(server)
