@@ -168,6 +168,10 @@ extension DownloadPlace {
     do throws(SystemError) {
       bytes = try files.readFile(name, in: folder, limit: DownloadRecord.maximumBytes, &status)
     } catch {
+      // One of this user cannot be read while the screen is locked, for example.
+      if error.isPermission, (try? files.status(at: name, in: folder.raw))?.isOwnFile == true {
+        throw error
+      }
       if error.isOfNoOwnFile { return nil }
       throw error
     }

@@ -39,7 +39,11 @@ extension DownloadRun {
       // record of an earlier call, even if none of its bytes are left. If it is not known whether there
       // is one, nothing is removed.
       try? await perform { () throws(SystemError) in
-        guard let left = try place.record(.unfinished) else {
+        let left: DownloadRecord?
+        do throws(SystemError) { left = try place.record(.unfinished) } catch {
+          return try part.flush()
+        }
+        guard let left else {
           // A complete one only lacks its name, whatever its URL.
           if try place.recordOfWholePart() == nil { part.remove() }
           return

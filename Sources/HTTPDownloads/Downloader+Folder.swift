@@ -48,17 +48,21 @@ extension Downloader {
   ///
   /// - Throws: As ``forget(_:)``, once all others are removed.
   package func removeAll(in folder: String) async throws(DownloadError) {
-    var paths: Set<String> = []
+    let paths: Set<String>
+    var failure: DownloadError?
     do throws(SystemError) {
-      paths = try await pool.call { [files] () throws(SystemError) in
-        var paths: Set<String> = []
-        try Self.visitRecords(in: folder, files) { _, _, path, _ in paths.insert(path) }
-        return paths
+      let (found, unread) = try await pool.call { [files] () throws(SystemError) in
+        var found: Set<String> = []
+        let unread = try Self.visitRecords(in: folder, files) { _, _, path, _ in
+          found.insert(path)
+        }
+        return (found, unread)
       }
+      paths = found
+      failure = unread.map { DownloadError(.file($0), url: "", path: folder) }
     } catch {
       throw DownloadError(.file(error), url: "", path: folder)
     }
-    var failure: DownloadError?
     for path in paths.sorted() {
       do throws(DownloadError) { try await forget(path, removesFile: true) } catch {
         failure = failure ?? error
@@ -161,10 +165,14 @@ extension Downloader {
   }
 
   /// Calls `body` with each record of a folder, the path of its file, and whether it is finished.
+  ///
+  /// - Returns: The error of a record that cannot be read, or `nil`.
+  @discardableResult
   private static func visitRecords(
     in folder: String, _ files: any FileSystem,
     _ body: (DownloadPlace, DownloadRecord, String, Bool) throws(SystemError) -> Void
-  ) throws(SystemError) {
+  ) throws(SystemError) -> SystemError? {
+    var unread: SystemError?
     let directory = try files.open(userPath: folder, [.read, .directory])
     var names: [PathName] = []
     try files.list(directory.raw) { name, kind in
@@ -179,6 +187,7 @@ extension Downloader {
       } catch {
         // One that cannot be read does not hide the others.
         if error.isOutOfDescriptors { throw error }
+        unread = unread ?? error
         continue
       }
       guard let record, let file = record.file.string,
@@ -189,6 +198,7 @@ extension Downloader {
       guard isFinished || name.bytes == place.recordName(.unfinished).bytes else { continue }
       try body(place, record, base + file, isFinished)
     }
+    return unread
   }
 }
 

@@ -57,6 +57,31 @@ struct DownloaderFolderTests {
     #expect(sandbox.names == ["changed"])
   }
 
+  @Test func `a record that cannot be read now costs no bytes, and is told`() async throws {
+    let disk = FaultyFiles()
+    let downloader = Downloader(
+      server, DownloaderOptions(maximumRetries: 0), sandbox.clock, disk)
+    // As while the screen is locked.
+    let lock: Faults.Rule = {
+      $0.kind == .open && $0.name.hasSuffix(".part.json") ? SystemError(EPERM) : nil
+    }
+    let gate = Gate()
+    server.fail(.init(cut: 65_536, gate: gate))
+    let download = downloader.start(sandbox.asked())
+    await eventually { download.progress.received > 0 }
+    disk.faults.set(lock)
+    gate.open()
+    await #expect(throws: DownloadError.self) { try await download.value() }
+    disk.faults.set(nil)
+    #expect(try await downloader.downloads(in: sandbox.folder).map(\.received) == [65_536])
+    disk.faults.set(lock)
+    let error = await #expect(throws: DownloadError.self) {
+      try await downloader.removeAll(in: sandbox.folder)
+    }
+    #expect(error?.cause == .file(SystemError(EPERM)))
+    #expect(sandbox.names == [".part.json"])
+  }
+
   @Test func `hidden files without a record are removed, too, unless they are in use`()
     async throws
   {
