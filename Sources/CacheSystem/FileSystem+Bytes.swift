@@ -204,10 +204,17 @@ extension FileSystem {
 
   /// Removes the file of a process that was killed before it could rename it.
   package func removeLeftover(_ name: PathName, in directory: borrowing Descriptor) {
-    // NFS locks only what is open for writing.
-    guard let file = try? open(name, in: directory, [.read, .write]),
-      // Its process has the lock as long as it lives.
-      (try? tryLock(file)) == true, let status = try? status(of: file.raw),
+    let file: Descriptor
+    do throws(SystemError) {
+      // NFS locks only what is open for writing.
+      file = try open(name, in: directory, [.read, .write])
+    } catch {
+      guard error.isPermission, let readable = try? open(name, in: directory, [.read])
+      else { return }
+      file = readable
+    }
+    // Its process has the lock as long as it lives.
+    guard (try? tryLock(file)) == true, let status = try? status(of: file.raw),
       (try? self.status(at: name, in: directory.raw))?.fileNumber == status.fileNumber
     else { return }
     try? removeFile(name, in: directory.raw)

@@ -18,8 +18,8 @@ package final class ReplacementFile {
   /// Creates the hidden file in the folder of `path`, with the permissions of the file that it will
   /// replace.
   ///
-  /// - Parameter name: The name of the hidden file, which is locked; flock(2). If there is a file with
-  ///   this name, or for `nil`, the hidden file has a random name.
+  /// - Parameter name: The name of the hidden file. If there is a file with this name, or for `nil`, the
+  ///   hidden file has a random name. It is locked; flock(2).
   package init(at path: [UInt8], through name: [UInt8]? = nil) throws(SystemError) {
     // A system call would use the part before a NUL.
     if path.contains(0) { throw .notFound }
@@ -40,6 +40,8 @@ package final class ReplacementFile {
       let unique = String(UInt64.random(in: .min ... .max), radix: 36)
       hiddenPath = folder + Array(".offlinecache-\(unique).part".utf8)
       descriptor = try Self.created(hiddenPath, mode)
+      _ = try? RealFileSystem().lockOnce(descriptor, exclusive: true, wait: false)
+      lock = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
     }
     if isReplacing { _ = fchmod(descriptor, old.st_mode & 0o777) }
   }
