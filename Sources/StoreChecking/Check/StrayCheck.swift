@@ -56,7 +56,8 @@ struct StrayCheck {
   ) throws(SystemError) -> Bool {
     var tally = StrayTally(path: path)
     var isDone = true
-    for (name, kind) in try names(in: directory) where kind == .directory {
+    for name in try names(in: directory, where: { $1 == .directory }) {
+      if run.cancellation.isSet { return false }
       do throws(SystemError) {
         guard let inner = try openDirectory(name, in: directory.raw),
           let key = try misplaced(inner)
@@ -80,14 +81,19 @@ struct StrayCheck {
     } catch  where error == .notFound || error.isWrongKind { return nil }
   }
 
-  /// Returns the names in a foreign directory.
+  /// Returns the names in a foreign directory that may have entries.
   ///
   /// - Throws: `tooLarge` if there are too many to be searched for entries.
   private func names(
-    in directory: borrowing Descriptor
-  ) throws(SystemError) -> [(name: PathName, kind: FileKind)] {
-    let names = try fileSystem.names(in: directory.raw, limit: CheckLimits.searched)
-    if names.count == CheckLimits.searched { throw .tooLarge }
+    in directory: borrowing Descriptor, where isWanted: (PathName, FileKind) -> Bool
+  ) throws(SystemError) -> [PathName] {
+    var (names, count) = ([PathName](), 0)
+    try fileSystem.list(directory.raw) { name, kind in
+      count += 1
+      if isWanted(name, kind) { names.append(name) }
+      return count < CheckLimits.searched
+    }
+    if count == CheckLimits.searched { throw .tooLarge }
     return names
   }
 
@@ -106,9 +112,11 @@ struct StrayCheck {
   /// Returns the key of a whole entry in a directory (a metadata file of this store and its body);
   /// `nil` if there is none.
   private func misplaced(_ directory: borrowing Descriptor) throws(SystemError) -> ByteString? {
-    for (name, _) in try names(in: directory) {
-      guard case .metadata = Layout.keyFile(name), let document = try document(name, directory)
-      else { continue }
+    let names = try names(in: directory) { name, _ in
+      if case .metadata = Layout.keyFile(name) { true } else { false }
+    }
+    for name in names {
+      guard let document = try document(name, directory) else { continue }
       if document.body != nil { return document.entry.key }
       if try hasBody(of: document.entry, directory) { return document.entry.key }
     }
