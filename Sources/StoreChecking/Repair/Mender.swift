@@ -229,7 +229,7 @@ extension Mender {
     _ suspicion: Suspicion, _ name: PathName, in directory: Int32
   ) -> MendAttempt {
     guard level.reaches(suspicion.kind) else { return .none }
-    return attempt { () throws(StoreError) in
+    return attempt(ofEntries: suspicion.kind == .entryMisplaced) { () throws(StoreError) in
       if suspicion.kind == .entryMisplaced {
         return try placeEntries(of: name, in: directory, suspicion.path)
       }
@@ -289,12 +289,17 @@ extension Mender {
 
 extension Mender {
   /// Runs a repair, which returns false if there was nothing to do.
-  func attempt(_ repair: () throws(StoreError) -> Bool) -> MendAttempt {
+  ///
+  /// - Parameter ofEntries: whether it concerns entries, so that the signs of dead processes stay if it
+  ///   fails.
+  func attempt(
+    ofEntries: Bool = true, _ repair: () throws(StoreError) -> Bool
+  ) -> MendAttempt {
     do throws(StoreError) {
       try catalog.checkReadable()
       return try repair() ? .done : .none
     } catch {
-      hasFailed.set()
+      if ofEntries { hasFailed.set() }
       return .failed("\(error.cause); \(error.remedy)")
     }
   }
