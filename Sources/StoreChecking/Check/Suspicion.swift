@@ -35,8 +35,8 @@ struct Suspicion: Sendable {
 }
 
 extension [UInt8] {
-  /// Returns whether this path is another one, or lies below it.
+  /// Returns whether this path is another one, or lies below it. An empty one is the store.
   func isAtOrBelow(_ other: [UInt8]) -> Bool {
-    self == other || starts(with: other + [UInt8(ascii: "/")])
+    self == other || other.isEmpty || starts(with: other + [UInt8(ascii: "/")])
   }
 }
