@@ -168,8 +168,11 @@ extension DownloadPlace {
     do throws(SystemError) {
       bytes = try files.readFile(name, in: folder, limit: DownloadRecord.maximumBytes, &status)
     } catch {
-      // One of this user cannot be read while the screen is locked, for example.
-      if error.isPermission, (try? files.status(at: name, in: folder.raw))?.isOwnFile == true {
+      // One of this user cannot be read while the screen is locked, for example. One whose mode forbids it
+      // never can.
+      if error.isPermission, let status = try? files.status(at: name, in: folder.raw),
+        status.isOwnFile, status.mode & 0o400 != 0
+      {
         throw error
       }
       if error.isOfNoOwnFile { return nil }
