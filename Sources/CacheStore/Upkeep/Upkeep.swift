@@ -231,12 +231,16 @@ final class Upkeep: Sendable {
         if state.isStopping { return .stop }
         return Self.due(state).subtracting(.touches).isEmpty ? nil : .work(take(&state))
       }
+      let idleTime = state.wait { Self.idleTime($0) }
+      let end = monotonicNanoseconds() + idleTime
       let turn =
         urgent
-        ?? state.wait(nanoseconds: state.wait { Self.idleTime($0) }) { state -> Turn? in
+        ?? state.wait(nanoseconds: idleTime) { state -> Turn? in
           if state.isStopping { return .stop }
           if !Self.due(state).isEmpty { return .work(take(&state)) }
-          return state.work.subtracting(.reconcile).isEmpty ? nil : .wait
+          // A comparison may have been brought forward.
+          let isEarlier = monotonicNanoseconds() + Self.idleTime(state) < end
+          return isEarlier || !state.work.subtracting(.reconcile).isEmpty ? .wait : nil
         }
       switch turn {
       case .stop: return nil
