@@ -124,7 +124,8 @@ extension Store {
     // The new directory and the record need room.
     try evictor.withRoom { () throws(StoreError) in try moveAllAway() }
     events.send(.removed(.asked))
-    upkeep.request([.sweep, .compact])
+    upkeep.request(.sweep)
+    upkeep.request(.compact)
   }
 
   private func moveAllAway() throws(StoreError) {

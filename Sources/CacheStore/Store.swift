@@ -68,7 +68,7 @@ public final class Store: Sendable {
     accessTimes = AccessTimes(compactor)
     recovery = Recovery(compactor, events)
     evictor = Evictor(recovery, accessTimes, counters, options)
-    var work: UpkeepWork
+    var work: Set<UpkeepWork>
     do throws(StoreError) { work = try JournalOpening(catalog.writer).run() } catch {
       // So that deinit writes nothing.
       catalog.endClosing()
@@ -81,7 +81,7 @@ public final class Store: Sendable {
     }
     upkeep.begin(evictor.perform)
     if let limits = options.limits, limits != self.limits, !isReadOnly { try setLimits(limits) }
-    if !work.isEmpty { upkeep.request(work) }
+    for work in work { upkeep.request(work) }
     if catalog.state.withLock({ $0.index.totals.unsettledEntries > 0 }) {
       upkeep.requestSettling(after: catalog.journal.settlingDelay)
     }

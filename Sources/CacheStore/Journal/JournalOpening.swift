@@ -21,8 +21,8 @@ struct JournalOpening {
   /// Reads the journal, and begins one if there is none.
   ///
   /// - Returns: the work of the upkeep.
-  func run() throws(StoreError) -> UpkeepWork {
-    var work: UpkeepWork =
+  func run() throws(StoreError) -> Set<UpkeepWork> {
+    var work: Set<UpkeepWork> =
       isReadOnly
       ? []
       : try journal.withLock { () throws(StoreError) in
@@ -47,7 +47,7 @@ struct JournalOpening {
 
   /// Reads the journal, and finds out whether the store was closed. The caller holds the journal's
   /// lock.
-  private func openLocked() throws(StoreError) -> UpkeepWork {
+  private func openLocked() throws(StoreError) -> Set<UpkeepWork> {
     var mayHaveRestarted = try mayHaveRestarted()
     let endedAsMarked = try load(afterRestart: mayHaveRestarted)
     let marked = mayHaveRestarted ? nil : try endUsedSince()
@@ -69,7 +69,7 @@ struct JournalOpening {
     // If that fails, on a full disk for example, the first record does it.
     if !isSupervised { try? writer.completeClear() }
     if !dead.isEmpty { reader.state.withLock { $0.endedUncleanly = true } }
-    if reader.state.withLock({ $0.endedUncleanly }) { return .reconcile }
+    if reader.state.withLock({ $0.endedUncleanly }) { return [.reconcile] }
     try reader.state.withLock { state throws(StoreError) in
       // No process was killed while it was writing, so the end of the journal has been damaged.
       guard state.journal.tornBytes > 0 else { return }
@@ -83,7 +83,7 @@ struct JournalOpening {
     }
     guard isUnmarked, try !tree.staging.hasLiveSessions() else { return [] }
     reader.state.withLock { $0.endedUncleanly = true }
-    return .reconcile
+    return [.reconcile]
   }
 
   /// Returns the sessions of processes that are gone. The caller holds the journal's lock.

@@ -3,38 +3,32 @@ internal import CacheSystem
 internal import Synchronization
 
 /// The kinds of work of the upkeep.
-struct UpkeepWork: OptionSet, Sendable {
-  let rawValue: UInt8
-  /// Write the access times to the journal. This may wait for a second.
-  static let touches = UpkeepWork(rawValue: 1)
+enum UpkeepWork: Sendable {
+  /// Write the access times to the journal.
+  case touches
   /// Evict down to the low-water mark.
-  static let evict = UpkeepWork(rawValue: 2)
+  case evict
   /// Remove dead records from the journal.
-  static let compact = UpkeepWork(rawValue: 4)
+  case compact
   /// Compare tree and journal, after a crash or if the journal is damaged.
-  static let reconcile = UpkeepWork(rawValue: 8)
+  case reconcile
   /// Delete the directories that were moved into staging.
-  static let sweep = UpkeepWork(rawValue: 16)
+  case sweep
   /// Set damaged entries aside.
-  static let setAside = UpkeepWork(rawValue: 32)
-  /// Write the files of entries that are in the log, from a time on.
-  static let settle = UpkeepWork(rawValue: 64)
+  case setAside
+  /// Write the files of entries that are in the log.
+  case settle
   /// End the session, if nothing is changed any more.
-  static let rest = UpkeepWork(rawValue: 128)
+  case rest
 }
 
 /// The background thread of a store. It is started when there is work, and sleeps when there is
 /// none, for a minute at most.
 final class Upkeep: Sendable {
   struct State: Sendable {
-    var work: UpkeepWork = []
+    /// The work that was requested, with the times by the monotonic clock from which it is done.
+    var dueAt: [UpkeepWork: Int64] = [:]
     var damaged: [Slot] = []
-    /// The time by the monotonic clock from which entries are settled.
-    var settlesAt = Int64.max
-    /// The time from which the store may rest.
-    var restsAt = Int64.max
-    /// The time from which tree and journal are compared again, after an attempt has failed.
-    var reconcilesAt: Int64 = 0
     /// Whether a thread waits for a comparison that has not begun yet, so that it is not put off.
     var isReconcilingAwaited = false
     /// The time before which no comparison is done that is not urgent.
@@ -42,7 +36,7 @@ final class Upkeep: Sendable {
     /// The wait before the next attempt that fails.
     var reconcilePause = Upkeep.firstPause
     /// Does the work; `nil` while the store is being opened, and after it was closed.
-    var perform: (@Sendable (UpkeepWork) -> Void)?
+    var perform: (@Sendable (Set<UpkeepWork>) -> Void)?
     var isRunning = false
     var isBusy = false
     var isStopping = false
@@ -51,20 +45,18 @@ final class Upkeep: Sendable {
     /// released on it, in a delegate for example.
     var isOwnThread: Bool { isRunning && thread == threadNumber() }
 
-    /// What fails may ask for a comparison, too: so while attempts fail, the next one is not at once.
-    mutating func bringReconcilingForward() {
-      let hasFailed = reconcilePause > Upkeep.firstPause
-      reconcilesAt =
-        hasFailed ? min(reconcilesAt, monotonicNanoseconds() + Upkeep.firstPause) : 0
+    var earliest: Int64 { dueAt.values.min() ?? .max }
+
+    /// Requests work from a time on. A request that is already there for an earlier time stays.
+    mutating func request(_ work: UpkeepWork, at time: Int64) {
+      dueAt[work] = min(dueAt[work] ?? .max, time)
     }
   }
 
   let state = Monitor(State())
-  /// `State.settlesAt`, for threads that have not locked the state.
+  /// The time from which entries are settled, for threads that have not locked the state.
   private let settlesBefore = Atomic(Int64.max)
 
-  /// The nanoseconds for which access times stay only in memory.
-  private static let touchDelay = PendingTouches.delayNanoseconds
   /// The nanoseconds after which an idle store reads what others have appended to the journal, and
   /// with that closes the segments that they have dropped.
   private static let followInterval: Int64 = 60_000_000_000
@@ -90,42 +82,45 @@ final class Upkeep: Sendable {
   ///
   /// - Parameter perform: does the work. It keeps the parts of the store, but not the store itself,
   ///   which closes when its user releases it.
-  func begin(_ perform: @escaping @Sendable (UpkeepWork) -> Void) {
-    state.change { $0.perform = perform }
-    request([])
+  func begin(_ perform: @escaping @Sendable (Set<UpkeepWork>) -> Void) {
+    plan { $0.perform = perform }
   }
 
-  /// Requests work, and starts the thread if it is not running and the store is open.
-  func request(_ work: UpkeepWork, isUrgent: Bool = true) {
+  /// Changes what is to be done, and starts the thread if it is not running and the store is open.
+  private func plan(_ change: (inout State) -> Void) {
     if isIdle { return }
     let starts = state.change { state -> Bool in
       if state.isStopping { return false }
-      state.work.formUnion(work)
-      if work.contains(.reconcile), isUrgent { state.bringReconcilingForward() }
-      if state.isRunning || state.perform == nil || state.work.isEmpty { return false }
+      change(&state)
+      if state.isRunning || state.perform == nil || state.dueAt.isEmpty { return false }
       state.isRunning = true
       return true
     }
     if starts { start() }
   }
 
+  /// Requests work after a number of nanoseconds. A request that is already there for an earlier time
+  /// stays.
+  func request(_ work: UpkeepWork, after nanoseconds: Int64 = 0) {
+    plan { state in
+      // What fails may ask for a comparison, too: so while attempts fail, the next one is not at once.
+      let hasFailed = work == .reconcile && state.reconcilePause > Self.firstPause
+      let wait = hasFailed ? Self.firstPause : nanoseconds
+      state.request(work, at: wait > 0 ? monotonicNanoseconds() + wait : 0)
+    }
+  }
+
   /// Requests a comparison of tree and journal that is not urgent. It takes a tenth of the time at most.
   func requestReconcilingInTurn() {
-    let isNew = state.change { state -> Bool in
-      if state.work.contains(.reconcile) { return false }
-      state.reconcilesAt = state.comparesInTurnAt
-      return true
-    }
-    if isNew { request(.reconcile, isUrgent: false) }
+    plan { $0.dueAt[.reconcile] = $0.dueAt[.reconcile] ?? $0.comparesInTurnAt }
   }
 
   /// Requests a comparison of tree and journal, at once also if attempts have failed.
   func requestReconciling() {
-    state.change { state in
-      state.reconcilesAt = 0
+    plan { state in
+      state.dueAt[.reconcile] = 0
       state.isReconcilingAwaited = true
     }
-    request(.reconcile)
   }
 
   /// Notes whether the comparison of tree and journal was completed. If not, it is done again later.
@@ -140,8 +135,7 @@ final class Upkeep: Sendable {
       if isCompleted {
         state.reconcilePause = Self.firstPause
       } else {
-        state.work.insert(.reconcile)
-        state.reconcilesAt =
+        state.dueAt[.reconcile] =
           state.isReconcilingAwaited
           ? 0 : max(now + state.reconcilePause, isUrgent ? 0 : state.comparesInTurnAt)
         state.reconcilePause = min(2 * state.reconcilePause, Self.longestPause)
@@ -156,32 +150,28 @@ final class Upkeep: Sendable {
     let time = nanoseconds > 0 ? monotonicNanoseconds() + nanoseconds : 0
     if settlesBefore.load(ordering: .relaxed) <= time { return }
     settlesBefore.store(time, ordering: .relaxed)
-    state.change { $0.settlesAt = min($0.settlesAt, time) }
-    request(.settle)
+    plan { $0.request(.settle, at: time) }
   }
 
   /// Leaves what is not settled to the next request.
   func putOffSettling() {
     state.change { state in
-      state.work.remove(.settle)
-      state.settlesAt = .max
+      state.dueAt[.settle] = nil
       settlesBefore.store(.max, ordering: .relaxed)
     }
   }
 
   /// Requests that the store rests when it is not changed for a while.
   func requestRest() {
-    if isIdle { return }
-    state.change { $0.restsAt = monotonicNanoseconds() + Self.restDelay }
-    request(.rest)
+    plan { $0.dueAt[.rest] = monotonicNanoseconds() + Self.restDelay }
   }
 
   /// Requests that a damaged entry is set aside.
   func setAside(_ slot: Slot) {
-    state.change { state in
+    plan { state in
       if state.damaged.count < Self.maximumDamaged { state.damaged.append(slot) }
+      state.request(.setAside, at: 0)
     }
-    request(.setAside)
   }
 
   /// Calls `look` again and again, for up to 0.7 s, until it returns true.
@@ -219,63 +209,39 @@ final class Upkeep: Sendable {
   /// What the thread does next.
   private enum Turn {
     case stop
-    case work(UpkeepWork)
-    /// Only work is left that is not due yet.
+    case work(Set<UpkeepWork>)
+    /// Wait, until another time.
     case wait
   }
 
   /// Waits for work, and returns it; `nil` if the store is being closed.
-  private func next() -> UpkeepWork? {
+  private func next() -> Set<UpkeepWork>? {
+    let end = monotonicNanoseconds() + Self.followInterval
     while true {
-      let urgent = state.wait(nanoseconds: Self.touchDelay) { state -> Turn? in
+      let time = min(end, state.wait { $0.earliest })
+      let turn = state.wait(nanoseconds: time - monotonicNanoseconds()) { state -> Turn? in
         if state.isStopping { return .stop }
-        return Self.due(state).subtracting(.touches).isEmpty ? nil : .work(take(&state))
+        let work = takeDue(&state)
+        if !work.isEmpty { return .work(work) }
+        return state.earliest < time ? .wait : nil
       }
-      let idleTime = state.wait { Self.idleTime($0) }
-      let end = monotonicNanoseconds() + idleTime
-      let turn =
-        urgent
-        ?? state.wait(nanoseconds: idleTime) { state -> Turn? in
-          if state.isStopping { return .stop }
-          if !Self.due(state).isEmpty { return .work(take(&state)) }
-          // A comparison may have been brought forward.
-          let isEarlier = monotonicNanoseconds() + Self.idleTime(state) < end
-          return isEarlier || !state.work.subtracting(.reconcile).isEmpty ? .wait : nil
-        }
       switch turn {
       case .stop: return nil
       case .work(let work): return work
       case .wait: continue
-      case nil: return []
+      case nil: if monotonicNanoseconds() >= end { return [] }
       }
     }
   }
 
-  /// Returns the nanoseconds for which the thread sleeps if nothing is requested.
-  private static func idleTime(_ state: State) -> Int64 {
-    if !state.work.contains(.reconcile) { return followInterval }
-    return min(followInterval, max(touchDelay, state.reconcilesAt - monotonicNanoseconds()))
-  }
-
-  /// Returns the work that may be done now, also that which may wait for a second.
-  private static func due(_ state: State) -> UpkeepWork {
-    var due = state.work
+  private func takeDue(_ state: inout State) -> Set<UpkeepWork> {
     let now = monotonicNanoseconds()
-    if state.settlesAt > now { due.remove(.settle) }
-    if state.reconcilesAt > now { due.remove(.reconcile) }
-    if state.restsAt > now { due.remove(.rest) }
-    return due
-  }
-
-  private func take(_ state: inout State) -> UpkeepWork {
-    let due = Self.due(state)
-    state.work.subtract(due)
+    let due = Set(state.dueAt.filter { $0.value <= now }.keys)
+    if due.isEmpty { return due }
+    for work in due { state.dueAt[work] = nil }
     state.isBusy = true
     if due.contains(.reconcile) { state.isReconcilingAwaited = false }
-    if due.contains(.settle) {
-      state.settlesAt = .max
-      settlesBefore.store(.max, ordering: .relaxed)
-    }
+    if due.contains(.settle) { settlesBefore.store(.max, ordering: .relaxed) }
     return due
   }
 
@@ -294,12 +260,12 @@ final class Upkeep: Sendable {
     state.wait { $0.isRunning && !$0.isOwnThread ? nil : () }
   }
 
-  /// Waits until there is no more work, except for access times that are not due yet.
+  /// Waits until no work is due.
   ///
   /// - Parameter nanoseconds: the longest wait.
   func waitUntilIdle(nanoseconds: Int64 = .max) {
     state.wait(nanoseconds: nanoseconds) { state -> Void? in
-      (Self.due(state).subtracting(.touches).isEmpty && !state.isBusy) || !state.isRunning
+      (state.earliest > monotonicNanoseconds() && !state.isBusy) || !state.isRunning
         || state.isOwnThread ? () : nil
     }
   }
@@ -307,7 +273,7 @@ final class Upkeep: Sendable {
 
 extension Evictor {
   /// Does the work of the background thread.
-  func perform(_ work: UpkeepWork) {
+  func perform(_ work: Set<UpkeepWork>) {
     if work.isEmpty { reader.follow() }
     if work.contains(.setAside) { recovery.setDamagedAside() }
     if work.contains(.evict) {
@@ -316,7 +282,7 @@ extension Evictor {
       compactor.tendJournal()
     }
     // What could not be appended is tried again.
-    if work.contains(.touches), (try? accessTimes.flush()) == nil { upkeep.request(.touches) }
+    if work.contains(.touches), (try? accessTimes.flush()) == nil { accessTimes.requestFlush() }
     if work.contains(.reconcile) {
       let begin = monotonicNanoseconds()
       let isCompleted = recovery.reconcile()

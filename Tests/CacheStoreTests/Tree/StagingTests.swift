@@ -293,7 +293,7 @@ import Testing
     let before = monotonicNanoseconds()
     store.upkeep.request(.evict)
     store.waitUntilIdle()
-    let next = store.upkeep.state.wait { $0.work.contains(.reconcile) ? $0.reconcilesAt : 0 }
+    let next = store.upkeep.state.wait { $0.dueAt[.reconcile] ?? 0 }
     #expect(next >= before + 60_000_000_000)
     files.faults.set(nil)
     store.close()

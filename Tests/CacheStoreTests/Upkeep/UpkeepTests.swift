@@ -13,7 +13,7 @@ import Testing
   @Test func `nothing is done to a store that is not open yet`() {
     let upkeep = Upkeep(Options())
     upkeep.request(.reconcile)
-    #expect(upkeep.state.wait { !$0.isRunning && $0.work == .reconcile })
+    #expect(upkeep.state.wait { !$0.isRunning && Array($0.dueAt.keys) == [.reconcile] })
     upkeep.stop()
   }
 
@@ -41,11 +41,8 @@ import Testing
     store.waitUntilIdle()
     #expect(!store.catalog.isJournalWhole)
     files.faults.set(nil)
-    let isDue = store.upkeep.state.change { state in
-      defer { state.reconcilesAt = 0 }
-      return state.work.contains(.reconcile)
-    }
-    #expect(isDue, "it is to be done again")
+    let failed = store.upkeep.state.change { $0.dueAt.updateValue(0, forKey: .reconcile) }
+    #expect(failed != nil, "it is to be done again")
     store.waitUntilIdle()
     #expect(store.catalog.isJournalWhole)
     #expect(store.statistics.isComplete && store.statistics.entries == 20)
@@ -64,7 +61,7 @@ import Testing
       // The first time it was changed since the last one, perhaps the second, too: access times.
       for _ in 0..<3 {
         store.upkeep.state.change { state in
-          if state.restsAt < .max { state.restsAt = 0 }
+          if state.dueAt[.rest] != nil { state.dueAt[.rest] = 0 }
         }
         store.waitUntilIdle()
       }
@@ -111,7 +108,7 @@ import Testing
     }
     let (upkeep, ends) = try open()
     owner.isEnding.store(true, ordering: .relaxed)
-    upkeep.request(.evict)
+    upkeep.request(.reconcile)
     // The stream ends when the store is closed.
     for await _ in ends {}
   }
