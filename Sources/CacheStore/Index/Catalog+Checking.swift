@@ -134,14 +134,14 @@ extension Catalog {
   ///
   /// - Parameters:
   ///   - digest: that of its body.
-  ///   - created: the time in the metadata file at which the entry was stored.
+  ///   - sequence: the number in its metadata file.
   /// - Returns: `nil` if the journal has no remove record for the entry. Compaction may have
   ///   dropped it.
   /// - Throws: `newerFormat`, or the error of the system if the journal cannot be read.
   /// - Complexity: O(journal) the first time, and O(1) later. Takes memory for each removal in the
   ///   journal.
   package func goodbye(
-    to hash: KeyHash, _ variant: UInt64, _ digest: Digest, created: Timestamp, sequence: UInt64?
+    to hash: KeyHash, _ variant: UInt64, _ digest: Digest, sequence: UInt64?
   ) throws(StoreError) -> Goodbye? {
     try reader.withCurrentState { state throws(StoreError) in
       if let sequence, state.journal.isLost(sequence) { return .lost }
@@ -149,7 +149,7 @@ extension Catalog {
       try reader.check(state)
       guard let removals = state.removals else { return nil }
       if removals.haveGivenUp(hash, variant, digest) { return .givenUp }
-      return removals.cover(hash, variant, digest, created: created) ? .removed : nil
+      return removals.cover(hash, variant, digest, writtenAt: sequence) ? .removed : nil
     }
   }
 

@@ -55,11 +55,11 @@ extension JournalReader {
       case .damaged:
         let slot = state.index.find(record.keyHash, record.variant)
         let digest = slot.map { state.index[$0].digest }
-        state.removals?.giveUp(record.keyHash, record.variant, digest)
+        state.removals?.giveUp(record.keyHash, record.variant, digest, at: header.sequence)
       case .asked:
-        state.removals?.remove(record.keyHash, record.variant)
+        state.removals?.remove(record.keyHash, record.variant, at: header.sequence)
         state.journal.hasRemoved = state.journal.hasRemoved || !state.isOpened
-      default: state.removals?.remove(record.keyHash, record.variant)
+      default: state.removals?.remove(record.keyHash, record.variant, at: header.sequence)
       }
       state.remove(record.keyHash, record.variant)
     case .touch:
@@ -90,7 +90,7 @@ extension JournalReader {
   ) -> Bool {
     switch header.type {
     case .clear:
-      state.removals?.clear()
+      state.removals?.clear(at: header.sequence)
       state.journal.hasRemoved = state.journal.hasRemoved || !state.isOpened
       state.clear()
       _ = reopenMovedEntries(&state)

@@ -10,39 +10,40 @@ struct Removals {
     var variant: UInt64
   }
 
-  /// For each removed entry, the latest time of storing in the records before its removal.
-  private var removed: [Entry: Int64] = [:]
-  /// The same for a removal of all.
-  private var cleared = Int64.min
-  private var newest = Int64.min
+  /// For each removed entry, the sequence number of its remove record.
+  private var removed: [Entry: UInt64] = [:]
+  /// The number of the last record that removed all; 0 before the first.
+  private var cleared: UInt64 = 0
   /// The entries that were removed because their files were damaged or missing, and not on request, with
   /// the digest of the body; `nil` if the journal has lost which one.
   private var given: [Entry: Digest?] = [:]
 
   /// Notes an entry that was stored.
   mutating func put(_ head: PutHead) {
-    newest = max(newest, head.created.nanoseconds)
     let entry = Entry(hash: head.keyHash, variant: head.variant)
     removed[entry] = nil
     given[entry] = nil
   }
 
-  mutating func remove(_ hash: KeyHash, _ variant: UInt64) {
-    removed[Entry(hash: hash, variant: variant)] = newest
-    given[Entry(hash: hash, variant: variant)] = nil
+  mutating func remove(_ hash: KeyHash, _ variant: UInt64, at sequence: UInt64) {
+    let entry = Entry(hash: hash, variant: variant)
+    removed[entry] = sequence
+    given[entry] = nil
   }
 
   /// Notes an entry that was given up as damaged. It may have been found again since, intact.
-  mutating func giveUp(_ hash: KeyHash, _ variant: UInt64, _ digest: Digest?) {
+  mutating func giveUp(
+    _ hash: KeyHash, _ variant: UInt64, _ digest: Digest?, at sequence: UInt64
+  ) {
     let entry = Entry(hash: hash, variant: variant)
-    removed[entry] = newest
+    removed[entry] = sequence
     given.updateValue(digest, forKey: entry)
   }
 
-  mutating func clear() {
+  mutating func clear(at sequence: UInt64) {
     given = [:]
     removed = [:]
-    cleared = newest
+    cleared = sequence
   }
 
   /// Returns whether the last record of an entry gave it up as damaged, with this body. An older version
@@ -51,10 +52,14 @@ struct Removals {
     given[Entry(hash: hash, variant: variant)].map { $0 == nil || $0 == digest } ?? false
   }
 
-  /// Returns whether an entry that was stored at a time was removed later. An entry that was stored
-  /// again after its removal is another one, also if its record is lost.
-  func cover(_ hash: KeyHash, _ variant: UInt64, _ digest: Digest, created: Timestamp) -> Bool {
-    !haveGivenUp(hash, variant, digest)
-      && created.nanoseconds <= max(cleared, removed[Entry(hash: hash, variant: variant)] ?? .min)
+  /// Returns whether the entry of a metadata file was removed after the file was written. An entry that
+  /// was stored again after its removal is another one, also if its record is lost.
+  ///
+  /// - Parameter sequence: that of the file, which is the lowest that its record can have.
+  func cover(
+    _ hash: KeyHash, _ variant: UInt64, _ digest: Digest, writtenAt sequence: UInt64?
+  ) -> Bool {
+    guard let sequence, !haveGivenUp(hash, variant, digest) else { return false }
+    return sequence <= max(cleared, removed[Entry(hash: hash, variant: variant)] ?? 0)
   }
 }

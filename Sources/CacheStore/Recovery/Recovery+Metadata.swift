@@ -53,7 +53,7 @@ extension Recovery {
       if let slot, !slot.isUnsettled {
         if metadataState(of: slot, in: directory) == .newer { return sequence }
       } else if catalog.hash(document.entry.key) == hash,
-        !isOfLog(document, slot), try isLost(sequence, of: document, hash)
+        !isOfLog(document, slot), try isLost(sequence, hash, variant)
       {
         return sequence
       }
@@ -77,7 +77,7 @@ extension Recovery {
   /// into use since the store was opened, the journal has the record of the removal, until compaction drops
   /// it; or the session of the killed process is still there: it is removed after the file.
   private func isLost(
-    _ sequence: UInt64, of document: MetadataDocument, _ hash: KeyHash
+    _ sequence: UInt64, _ hash: KeyHash, _ variant: UInt64
   ) throws(StoreError) -> Bool {
     let (opened, isLost) = reader.withCurrentState {
       ($0.journal.openedSequence, $0.journal.isLost(sequence))
@@ -85,7 +85,7 @@ extension Recovery {
     let known = tree.staging.hadDeadAtOpening ? opened &+ 1 : opened
     // This process may have left the file itself.
     if isLost || sequence <= known || tree.staging.uncleanCount > 0 { return isLost }
-    if try wasRemoved(hash, document.entry.variant, after: sequence) { return false }
+    if try wasRemoved(hash, variant, since: sequence) { return false }
     let wasKilled = try upkeep.awaitMoment { () throws(StoreError) in
       try journal.withLock { () throws(StoreError) in
         try tree.staging.hasNewDeadSession()
@@ -95,12 +95,12 @@ extension Recovery {
     return !wasKilled
   }
 
-  /// Returns whether an entry was removed by a record after the one with a number, which has come into use
-  /// since the store was opened.
+  /// Returns whether an entry was removed by a record with a number, or a later one. The number has come
+  /// into use since the store was opened.
   ///
   /// - Complexity: O(records since the store was opened).
   private func wasRemoved(
-    _ hash: KeyHash, _ variant: UInt64, after sequence: UInt64
+    _ hash: KeyHash, _ variant: UInt64, since sequence: UInt64
   ) throws(StoreError) -> Bool {
     let segments = reader.withCurrentState { state in
       let first = UInt32(state.journal.openedPlace >> 32)
@@ -113,7 +113,7 @@ extension Recovery {
       try system(journal.path(of: segment.number)) { () throws(SystemError) in
         let length = try fileSystem.length(of: segment.file.raw)
         try records.read(segment.file, upTo: length, fileSystem) { item in
-          guard case .record(let header, let bytes, _) = item, header.sequence > sequence
+          guard case .record(let header, let bytes, _) = item, header.sequence >= sequence
           else { return true }
           if header.type == .clear { isRemoved = true }
           if header.type == .remove,

@@ -130,7 +130,7 @@ extension Recovery {
     _ hash: KeyHash, _ variant: UInt64, _ entries: EntriesDirectory, replacing old: Slot? = nil
   ) throws(StoreError) -> Bool {
     guard let document = try tree.wholeDocument(hash, variant, entries),
-      old != nil || !wasRemoved(document.entry, hash),
+      old != nil || !isRemoved(document, hash),
       let file = try tree.bodyFile(hash, document, entries)
     else { return false }
     let isSameFile =
@@ -171,14 +171,12 @@ extension Recovery {
     upkeep.request(.reconcile)
   }
 
-  /// Returns whether an entry in the tree was removed, according to the readable part of the
-  /// journal. After a clean end no removed entry can be in the tree, so its times are not compared,
-  /// except in a read-only store.
-  private func wasRemoved(_ entry: StoredEntry, _ hash: KeyHash) -> Bool {
-    catalog.state.withLock { state in
-      (state.endedUncleanly || catalog.isReadOnly)
-        && state.removals?.cover(
-          hash, entry.variant, entry.digest, created: entry.created) ?? false
+  /// Returns whether an entry in the tree was removed, according to the readable part of the journal.
+  private func isRemoved(_ document: MetadataDocument, _ hash: KeyHash) -> Bool {
+    let entry = document.entry
+    return catalog.state.withLock { state in
+      state.removals?.cover(hash, entry.variant, entry.digest, writtenAt: document.sequence)
+        ?? false
     }
   }
 
@@ -193,7 +191,7 @@ extension Recovery {
     guard let document = try tree.wholeDocument(hash, variant, entries) else {
       return endedUncleanly && tree.isTorn(hash, variant, entries)
     }
-    if wasRemoved(document.entry, hash) { return true }
+    if isRemoved(document, hash) { return true }
     if !endedUncleanly { return false }
     return try tree.bodyFile(hash, document, entries) == nil
   }

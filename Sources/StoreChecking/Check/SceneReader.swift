@@ -239,7 +239,7 @@ final class SceneReader {
       else { continue }
       do throws(StoreError) {
         scene.goodbyes[variant] = try catalog.goodbye(
-          to: scene.hash, variant, facts.digest, created: facts.created, sequence: facts.sequence)
+          to: scene.hash, variant, facts.digest, sequence: facts.sequence)
       } catch { throw SystemError(error) }
     }
   }

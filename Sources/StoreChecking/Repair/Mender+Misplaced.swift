@@ -200,8 +200,7 @@ extension Mender {
     // An entry that was removed is not brought back by a copy.
     if slot == nil,
       try catalog.goodbye(
-        to: hash, entry.variant, entry.digest, created: entry.created,
-        sequence: document.sequence) == .removed
+        to: hash, entry.variant, entry.digest, sequence: document.sequence) == .removed
     {
       return false
     }

@@ -3,6 +3,7 @@ import CacheSystem
 import Foundation
 import SimulatedFiles
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import CacheStore
@@ -67,6 +68,31 @@ import Testing
     #expect(store.lookUp(Self.key(4)).entry?.body == [44])
     store.close()
     #expect(folder.keyDirectories == 10)
+  }
+
+  @Test(arguments: [false, true])
+  func `what was stored again is taken up though the clock was set back`(all: Bool) throws {
+    let folder = JournalFolder()
+    let clock = TestClock()
+    var store = try folder.open(Options(clock: clock))
+    try store.put([4], for: Self.key(4))
+    if all { try store.removeAll() } else { try store.remove(Self.key(4)) }
+    clock.advance(bySeconds: -1_000_000)
+    try store.put([44], for: Self.key(4))
+    for number in 5..<8 { try store.put([1], for: Self.key(number)) }
+    store.close()
+    let (segment, lost) = try #require(
+      folder.segments.flatMap { segment in folder.records(in: segment).map { (segment, $0) } }
+        .filter { $0.1.header.type == .put }.dropLast(3).last)
+    var bytes = folder.bytes(segment)
+    for place in lost.offset..<(lost.offset + lost.header.length) { bytes[place] = 0 }
+    try folder.write(bytes, to: segment)
+    try folder.leaveDeadSession()
+    store = try folder.open()
+    #expect(store.lookUp(Self.key(4)).entry?.body == [44])
+    store.waitUntilIdle()
+    #expect(store.lookUp(Self.key(4)).entry?.body == [44])
+    store.close()
   }
 
   @Test func `changed metadata stays though the old file is there again`() throws {
