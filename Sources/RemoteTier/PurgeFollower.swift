@@ -224,12 +224,9 @@ extension PurgeFollower {
           if let failure { (reason, server) = (failure, servers[index].url) }
         } catch {
           isEverywhere = false
-          // A list that somebody has damaged is replaced.
-          if error == .badDocument {
-            if isAdded { try? await write(list, to: index, nil) }
-          } else {
-            (reason, server) = (error, servers[index].url)
-          }
+          // A wrong secret must not replace the list that all others use.
+          if error == .badDocument { throw badList(at: servers[index].url) }
+          (reason, server) = (error, servers[index].url)
         }
       }
       if isEverywhere {
@@ -248,6 +245,13 @@ extension PurgeFollower {
     throw RemoteCacheError(
       .purgeFailed, server, problem: "the purge list was not written (\(reason))",
       remedy: "check the server with 'offlinecache remote check', and purge again")
+  }
+
+  private func badList(at server: String) -> RemoteCacheError {
+    RemoteCacheError(
+      .purgeFailed, server,
+      problem: "its purge list is damaged, or was signed with another secret",
+      remedy: "check the secret; if it is right, delete \(name.path) there, and purge again")
   }
 
   /// Returns a number that is higher than all that are known, and than those of a list that all

@@ -76,7 +76,7 @@ package struct RemoteCheck {
   }
 
   private mutating func checkAll() async {
-    guard await checkMissing() else { return }
+    guard await checkMissing(), await checkPurges() else { return }
     guard options.mode.writes else { return note("put", "not tried: the mode is 'read'") }
     guard await checkBody() else { return }
     await checkDocument()
@@ -146,6 +146,27 @@ extension RemoteCheck {
   }
 
   private var ifNew: HTTPField { HTTPField("If-None-Match", "*") }
+
+  /// The purge list of the namespace must have been signed with this secret.
+  private mutating func checkPurges() async -> Bool {
+    do throws(RemoteReason) {
+      guard let bytes = try await read(.purgeList(of: options.namespace)) else {
+        good("purges", "none")
+        return true
+      }
+      guard let inner = try? SignedDocument.decode(bytes, secret: options.secret),
+        let list = try? PurgeList(decoding: inner, namespace: options.namespace)
+      else {
+        bad("purges", "the list is damaged, or was signed with another secret")
+        return false
+      }
+      good("purges", "\(list.numbers.count) in the list")
+      return true
+    } catch {
+      bad("purges", "the list cannot be read (\(error))")
+      return false
+    }
+  }
 
   /// A body must come back as it was put.
   private mutating func checkBody() async -> Bool {

@@ -75,7 +75,7 @@ struct PurgeFollowerTests {
     #expect(await two.lookUp(key) == .success([1]))
   }
 
-  @Test("a list that was damaged is a miss until somebody purges again")
+  @Test("a list that was damaged, or signed with another secret, is a miss and is not replaced")
   func damagedList() async throws {
     let server = MemoryServer()
     let (one, two) = (try Machine(server), try Machine(server))
@@ -84,6 +84,11 @@ struct PurgeFollowerTests {
     let list = "cache.test/team/" + ObjectName.purgeList(of: "default").path
     server.state.withLock { $0.objects[list]?.bytes.reverse() }
     #expect(await two.lookUp(key) == .failure(.badDocument))
+    let error = await #expect(throws: RemoteCacheError.self) {
+      try await one.tier.purge(.tag("y"))
+    }
+    #expect(error?.code == .purgeFailed && error?.problem.contains("another secret") == true)
+    server.state.withLock { $0.objects[list] = nil }
     try await one.tier.purge(.tag("y"))
     #expect(await two.lookUp(key) == .success([1]))
     #expect(two.tier.purges.list.numbers.keys.contains(.tag("x")))

@@ -1,4 +1,6 @@
+import CacheFormat
 import ClientTesting
+import Synchronization
 import Testing
 
 @testable import RemoteTier
@@ -26,7 +28,7 @@ struct RemoteCheckTests {
     #expect(report.properties.allSatisfy { $0.state == .good }, "\(report.properties)")
     #expect(
       report.properties.map(\.name) == [
-        "missing", "put", "get", "if-none-match", "document", "etag", "if-match", "size",
+        "missing", "purges", "put", "get", "if-none-match", "document", "etag", "if-match", "size",
       ])
     #expect(server.objects.isEmpty)
   }
@@ -43,7 +45,7 @@ struct RemoteCheckTests {
   @Test func `with the mode read nothing is written`() async throws {
     let server = MemoryServer()
     let report = try await check(server, mode: .read)
-    #expect(report.isUsable && states(report) == ["missing": .good, "put": .note])
+    #expect(report.isUsable && states(report) == ["missing": .good, "purges": .good, "put": .note])
     #expect(server.requests.allSatisfy { $0.method == .get })
   }
 
@@ -91,6 +93,19 @@ struct RemoteCheckTests {
     #expect(!report.isUsable)
     #expect(report.properties.filter { $0.state == .bad }.map(\.name) == [wrong.property])
     #expect(server.objects.isEmpty, "\(server.log)")
+  }
+
+  @Test func `a purge list that was signed with another secret is told`() async throws {
+    let server = MemoryServer()
+    try await Machine(server).tier.purge(.tag("x"))
+    let list = "cache.test/team/" + ObjectName.purgeList(of: "default").path
+    let count = server.objects.count
+    #expect(try await check(server).properties.first { $0.name == "purges" }?.state == .good)
+    server.state.withLock { $0.objects[list]?.bytes.reverse() }
+    let report = try await check(server)
+    #expect(report.isReached && !report.isUsable)
+    #expect(report.properties.last?.name == "purges" && report.properties.last?.state == .bad)
+    #expect(server.objects.count == count)
   }
 
   @Test func `a server that takes no long bodies can be used`() async throws {
