@@ -14,7 +14,7 @@ package struct OptionSpecification: Sendable {
   let placeholder: String?
   /// The default, as it would be typed.
   let defaultText: String?
-  /// Whether all values are kept, and not only the last one.
+  /// Whether it may be given more than once; all values are kept.
   let repeats: Bool
   let read: (@Sendable (Argument) throws(InvalidValue) -> any Sendable)?
 

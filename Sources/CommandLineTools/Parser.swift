@@ -137,6 +137,10 @@ struct Parser {
     _ value: Argument, for option: OptionSpecification
   ) throws(UsageError) {
     guard let read = option.read else { return }
+    // Which of the two was meant cannot be known.
+    if !option.repeats, options[option.long] != nil {
+      throw error("\(option.spelling) is given twice", "give it once")
+    }
     do throws(InvalidValue) {
       options[option.long, default: []].append(try read(value))
     } catch {

@@ -85,7 +85,10 @@ extension ValueKind where Value == Argument {
 }
 
 extension ValueKind where Value == String {
-  package static var text: ValueKind { ValueKind("TEXT", expected: "text in UTF-8") { $0 } }
+  /// Text of at least one character: an empty one is mostly a variable of a shell that is not set.
+  package static var text: ValueKind {
+    ValueKind("TEXT", expected: "text in UTF-8 that is not empty") { $0.isEmpty ? nil : $0 }
+  }
 
   package static func choice(_ words: [String]) -> ValueKind {
     ValueKind(words.joined(separator: "|")) { argument throws(InvalidValue) in

@@ -31,7 +31,7 @@ import Testing
     #expect(Flag("a", help: "").specification.defaultText == nil)
   }
 
-  @Test func `a flag has no value and may be repeated, an option keeps its last value`() {
+  @Test func `a flag has no value and may be repeated, an option has one`() {
     let flag = Flag("json", short: "j", help: "").specification
     #expect(flag.read == nil && flag.placeholder == nil && flag.repeats)
     let option = Option("bytes", .size().named("MOST"), help: "").specification

@@ -85,7 +85,8 @@ private struct Mistake: Sendable, CustomTestStringConvertible {
         "tool list: 'b' is one argument too many; usage: tool list [options] [<prefix>]"),
       Mistake(
         ["fetch", Argument(bytes: [0xFF])],
-        "tool fetch: '\\xff' is no value for <url>; give text in UTF-8"),
+        "tool fetch: '\\xff' is no value for <url>; give text in UTF-8 "
+          + "that is not empty"),
       Mistake(
         "list --sort http://alice:secret@example.org",
         "tool list: 'http://...@example.org' is no value for --sort; "

@@ -11,6 +11,10 @@ import ToolTesting
       ["put", "k", "-", "--field", "no colon"], ["put", "k", "-", "--field", "a b: c"],
       ["put", "k", "-", "--status", "0"], ["put", "k", "-", "--info", "no colon"], ["fetch"],
       ["limit", "--bytes", "-1"], ["limit", "--bytes", "1.5"], ["limit", "--entries", "1.5"],
+      ["fetch", "--urls-from", "a", "--urls-from", "b"], ["rm", "--prefix", ""],
+      ["remote", "purge", "--prefix", ""], ["remote", "purge", "--prefix", "GET http://a/"],
+      ["remote", "purge", "a"], ["remote", "check", "--remote", "a"],
+      ["serve", "--tunnel-idle", "0"],
     ])
   func `a wrong command line ends with 64 and makes no store`(words: [String]) throws {
     let tool = ToolRun()

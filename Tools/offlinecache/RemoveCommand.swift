@@ -4,10 +4,10 @@ import CommandLineTools
 
 enum RemoveCommand: ToolCommand {
   private static let keys = Parameter("key", .key, .any, help: "The keys of the entries")
-  private static let prefix = Option(
-    "prefix", .key, help: "Remove all entries whose keys begin with this")
-  private static let tag = Option(
-    "tag", .key.named("TAG"), help: "Remove the entries with this tag")
+  private static let prefixes = Option(
+    "prefix", .key, repeats: true, help: "Remove all entries whose keys begin with this")
+  private static let tags = Option(
+    "tag", .key.named("TAG"), repeats: true, help: "Remove the entries with this tag")
   private static let age = Option(
     "older-than", .duration, help: "Remove entries that were stored longer ago and are not pinned")
   private static let all = Flag("all", help: "Remove every entry")
@@ -19,7 +19,7 @@ enum RemoveCommand: ToolCommand {
   static let declaration = Command(
     "rm", summary: "Removes entries",
     discussion: [
-      "Give keys, or just one of the options. Pinned entries are removed, too, except with "
+      "Give keys, or one kind of option. Pinned entries are removed, too, except with "
         + "--older-than. With an option, the number of removed entries is "
         + "printed on standard error. A named key that is not there gives a message and exit "
         + "status 1; a prefix, tag or age that matches nothing gives 0.",
@@ -29,7 +29,7 @@ enum RemoveCommand: ToolCommand {
         + "until half of it is obsolete. With --purge they are removed at once. Disk blocks are "
         + "not overwritten.",
     ],
-    parameters: [keys], options: [prefix, tag, age, all, purge],
+    parameters: [keys], options: [prefixes, tags, age, all, purge],
     examples: [
       .init("offlinecache rm --older-than 30d", "Removes entries stored over 30 days ago"),
       .init(
@@ -39,8 +39,8 @@ enum RemoveCommand: ToolCommand {
 
   static func run(_ invocation: Invocation) throws -> ExitStatus {
     let ways = [
-      !invocation[keys].isEmpty, invocation[prefix] != nil, invocation[tag] != nil,
-      invocation[age] != nil, invocation[all],
+      !invocation[keys].isEmpty, !invocation.all(prefixes).isEmpty,
+      !invocation.all(tags).isEmpty, invocation[age] != nil, invocation[all],
     ]
     if ways.count(where: { $0 }) != 1 {
       throw invocation.usageError(
@@ -77,12 +77,14 @@ enum RemoveCommand: ToolCommand {
 
   /// Removes entries by prefix, tag or age, or all; returns how many were removed.
   private static func removeMany(_ invocation: Invocation, from store: Store) throws -> Int {
-    if let prefix = invocation[prefix] {
+    var removed = 0
+    for prefix in invocation.all(prefixes) {
       let count = try store.remove(prefix: ByteString(prefix))
       if count == 0 { Report.notFound(prefix: prefix) }
-      return count
+      removed += count
     }
-    if let tag = invocation[tag] { return try store.remove(tag: ByteString(tag)) }
+    for tag in invocation.all(tags) { removed += try store.remove(tag: ByteString(tag)) }
+    if !invocation.all(prefixes).isEmpty || !invocation.all(tags).isEmpty { return removed }
     if let age = invocation[age] {
       return try store.remove(createdBefore: secondsFromNow(-age.seconds))
     }

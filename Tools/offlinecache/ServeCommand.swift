@@ -128,10 +128,8 @@ enum ServeCommand: ToolCommand {
       throw invocation.usageError(
         "--set-cookie is for --shared", remedy: "add it, or leave this out")
     }
-    if invocation.all(origin).count > 1 {
-      throw invocation.usageError(
-        "--origin is given more than once",
-        remedy: "choose one, and start a second server for the other")
+    if invocation.value(of: tunnelIdle) < .seconds(1) {
+      throw invocation.usageError("--tunnel-idle is too short", remedy: "give at least 1s")
     }
     if invocation[trustForwarded], invocation[origin] == nil {
       throw invocation.usageError(

@@ -151,7 +151,7 @@ extension ServeCommand {
       options.listen = ListenAddress(host: "127.0.0.1", port: 0)
       if let port = browser.port { options.connectPorts.insert(port) }
     }
-    options.tunnelIdle = max(.seconds(1), invocation.value(of: tunnelIdle))
+    options.tunnelIdle = invocation.value(of: tunnelIdle)
     return options
   }
 
