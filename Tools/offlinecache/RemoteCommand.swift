@@ -7,12 +7,12 @@ import RemoteTier
 
 enum RemoteCommand: ToolCommand {
   private static let prefix = Parameter(
-    "prefix", .text.named("PREFIX"), .any,
+    "prefix", .urlPrefix, .any,
     help: "The beginning of the URLs; without one, all responses")
   private static let key = Parameter(
-    "url", .text.named("URL"), .any, help: "The URLs of the responses")
+    "url", .address, .any, help: "The URLs of the responses")
   private static let prefixes = Option(
-    "prefix", .text.named("PREFIX"), repeats: true, help: "Purge all URLs with this beginning")
+    "prefix", .urlPrefix, repeats: true, help: "Purge all URLs with this beginning")
   private static let tags = Option(
     "tag", .text, repeats: true, help: "Purge all responses with this tag")
   private static let everything = Flag("all", help: "Purge the whole namespace")
@@ -21,14 +21,16 @@ enum RemoteCommand: ToolCommand {
     "check", summary: "Finds out whether servers can be a second tier",
     discussion: [
       "Puts and reads objects with random names, and removes them where the server allows it. Each "
-        + "property gets a line: 'good', 'note' (a restriction) or 'bad' (the server cannot be used). "
-        + "The exit status is 0 if all servers can be used, 1 if one cannot, and 2 if one was not "
-        + "reached."
+        + "property gets a line: 'good', 'note' (a restriction) or 'bad' (the server cannot be used)."
     ], options: RemoteOptions.all + NetworkOptions.allForRemote + [Declarations.json],
     examples: [
       .init(
         "offlinecache remote check --remote https://cache.example/team/ --remote-secret-file key",
         "Checks a server")
+    ],
+    exitStatuses: [
+      (.success, "All servers can be used"), (.notFound, "A server cannot be used"),
+      (.failure, "A server was not reached, or the check failed"),
     ], usesGlobalOptions: false)
 
   private static let pushing = Command(
@@ -150,5 +152,20 @@ enum RemoteCommand: ToolCommand {
     else { throw invocation.usageError("no server is named", remedy: "give --remote URL") }
     for scope in scopes { try await tier.purge(scope) }
     return .success
+  }
+}
+
+extension ValueKind where Value == String {
+  /// The beginning of URLs in their normal form. Where it has the whole host, it may have another form.
+  fileprivate static var urlPrefix: ValueKind {
+    ValueKind("PREFIX", expected: "the beginning of a URL, such as https://example.org/") { text in
+      let slashes = text.indices.filter { text[$0] == "/" }
+      guard slashes.count > 2 else {
+        return text.hasPrefix("http://") || text.hasPrefix("https://") ? text.lowercased() : nil
+      }
+      return (try? NormalizedURL(String(text[...slashes[2]]))).map {
+        $0.string + text[slashes[2]...].dropFirst()
+      }
+    }
   }
 }

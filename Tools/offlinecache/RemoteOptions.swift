@@ -32,7 +32,7 @@ enum RemoteOptions {
 
   /// Returns the set-up of the command line, or `nil` without `--remote`.
   ///
-  /// - Throws: `UsageError`; ``ToolError`` for a file that cannot be read; `RemoteCacheError`.
+  /// - Throws: `UsageError`; ``ToolError`` for a file that cannot be read.
   static func read(_ invocation: Invocation) throws -> RemoteCacheOptions? {
     let urls = invocation.all(url)
     guard !urls.isEmpty else {
@@ -46,10 +46,18 @@ enum RemoteOptions {
         remedy: "add --remote URL, or leave them out")
     }
     let access = try access(invocation)
-    var options = try RemoteCacheOptions(
-      servers: try urls.map { try RemoteServer($0, access: access) },
-      namespace: invocation[namespace] ?? "default", secret: try secret(invocation),
-      mode: invocation.value(of: mode))
+    let secret = try secret(invocation)
+    var options: RemoteCacheOptions
+    do throws(RemoteCacheError) {
+      let servers = try urls.map { url throws(RemoteCacheError) in
+        try RemoteServer(url, access: access)
+      }
+      options = try RemoteCacheOptions(
+        servers: servers, namespace: invocation[namespace] ?? "default", secret: secret,
+        mode: invocation.value(of: mode))
+    } catch {
+      throw invocation.usageError("\(error.subject): \(error.problem)", remedy: error.remedy)
+    }
     options.onNotice = { printMessage("offlinecache: \(terminalSafe($0.description))") }
     return options
   }
