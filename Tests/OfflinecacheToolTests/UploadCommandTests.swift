@@ -119,6 +119,7 @@ import ToolTesting
       ["--urlencode", "=b"], ["-X", "A B", "--form", "a=b"], ["-H", "A", "--form", "a=b"],
       ["-H", "A: b\r\nC: d", "--form", "a=b"], ["--client-key", "/dev/null", "--form", "a=b"],
       ["--form", "a=@x;type=png"], ["--form", "a=@x;type=/"],
+      ["--form", "a=@-"], ["-H", "Content-Length: 3", "--form", "a=b"],
       ["--form", "a=@x;type=a/b;filename=c"],
       ["--file", "-"], ["--timeout", "0", "--form", "a=b"],
       ["--timeout", "0.0001s", "--form", "a"],

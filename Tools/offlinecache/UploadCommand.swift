@@ -58,6 +58,10 @@ enum UploadCommand: ToolCommand {
       url: target)
     if let type = body.contentType { request.fields.append(HTTPField("Content-Type", type)) }
     for field in invocation.all(HeaderOption.option) {
+      if field.isNamed("Content-Length") || field.isNamed("Transfer-Encoding") {
+        throw invocation.usageError(
+          "\(field.name) cannot be given, as it follows from what is sent", remedy: "leave it out")
+      }
       if field.isNamed("Content-Type") { request.fields.removeAll(named: "Content-Type") }
       request.fields.append(field)
     }
@@ -79,22 +83,25 @@ enum UploadCommand: ToolCommand {
     }
   }
 
+  private static func noInput(_ invocation: Invocation) -> UsageError {
+    invocation.usageError(
+      "standard input cannot be sent, as its length is not known",
+      remedy: "write it to a file, and send that")
+  }
+
   private static func content(_ invocation: Invocation) throws -> UploadBody {
     let parts = invocation.all(form)
     let fields = invocation.all(encoded)
     switch (invocation[file], parts.isEmpty, fields.isEmpty) {
     case (let path?, true, true):
-      if path == "-" {
-        throw invocation.usageError(
-          "standard input cannot be sent, as its length is not known",
-          remedy: "write it to a file, and send that")
-      }
+      if path == "-" { throw noInput(invocation) }
       return try UploadBody(file: try invocation.text(of: path))
     case (nil, false, true):
       var form = MultipartForm()
       for part in parts {
         switch part {
         case .value(let name, let value): form.add(name, value)
+        case .file(_, "-", _): throw noInput(invocation)
         case .file(let name, let path, let type): form.add(name, file: path, contentType: type)
         }
       }
