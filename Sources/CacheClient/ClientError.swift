@@ -55,7 +55,7 @@ public struct ClientError: Error, Sendable, Hashable, CustomStringConvertible {
     case .store(let error): "\(url): the stored body cannot be read (\(error)); fetch it again"
     case .coding(let error): "\(url): the body cannot be decoded (\(error)); fetch it again"
     case .tooManyRedirects(let maximum):
-      "\(url): there are more than \(maximum) redirects; check for a loop, or allow more"
+      "\(url): there are more than \(maximum) redirects; check for a loop"
     case .tooLarge(let limit): "\(url): the body is longer than \(limit) bytes; read it in pieces"
     }
   }

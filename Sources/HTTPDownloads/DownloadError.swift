@@ -70,7 +70,7 @@ public struct DownloadError: Error, Sendable, Hashable, CustomStringConvertible 
     case .status(let status):
       "\(url): the server answers \(status); nothing is written to \(path)"
     case .tooManyRedirects(let maximum):
-      "\(url): there are more than \(maximum) redirects; check for a loop, or allow more"
+      "\(url): there are more than \(maximum) redirects; check for a loop"
     case .unusableRedirect(let location):
       "\(url): the redirect leads to \(location), which cannot be fetched; ask for another URL"
     case .method(let method): "\(url): \(method) cannot be downloaded; use GET"

@@ -25,7 +25,8 @@ enum CaCommand: ToolCommand {
   private static let showing = Command(
     "show", summary: "Prints the authority's name, fingerprint, name constraints, times and files",
     discussion: ["The state is valid, expired or not yet valid."],
-    options: [Declarations.json], usesGlobalOptions: false)
+    options: [Declarations.json], exitStatuses: [(.notFound, "There is no authority")],
+    usesGlobalOptions: false)
 
   private static let removing = Command(
     "remove", summary: "Removes the authority; what trusts it has to be undone by hand",

@@ -23,9 +23,7 @@ enum CheckCommand: ToolCommand {
     discussion: [
       "Nothing is fetched and nothing changes. Each URL gets a line on standard output: 'current', "
         + "'changed', 'unknown' (the server gives no information), 'refused' (it answers with an "
-        + "error, which is printed on standard error) or 'missing' (there is no copy).",
-      "The exit status is 0 when all are current, 2 if a server could not be reached or has failed "
-        + "(3xx, 5xx), otherwise 1.",
+        + "error, which is printed on standard error) or 'missing' (there is no copy)."
     ],
     parameters: [urls],
     options: [folder, list, timeout, HeaderOption.option, FingerprintOption.option]
@@ -33,6 +31,11 @@ enum CheckCommand: ToolCommand {
     examples: [
       .init("offlinecache check https://example.org/", "Compares with the store"),
       .init("offlinecache check https://example.org/big.iso -o isos", "Compares with a download"),
+    ],
+    exitStatuses: [
+      (.success, "All are current"),
+      (.notFound, "Some are not, or their servers do not say it"),
+      (.failure, "A server could not be reached or has failed (3xx, 5xx); takes precedence over 1"),
     ])
 
   static func run(_ invocation: Invocation) async throws -> ExitStatus {

@@ -7,7 +7,7 @@ enum ShowCommand: ToolCommand {
     "show", summary: "Prints the metadata of an entry, without its body",
     discussion: ["Several responses of one key (variants) are printed one after the other."],
     parameters: [Declarations.key], options: [Declarations.json],
-    examples: [.init("offlinecache show logo --json", "Prints one JSON object a variant")])
+    examples: [.init("offlinecache show logo --json", "Prints a line of JSON for each variant")])
 
   static func run(_ invocation: Invocation) throws -> ExitStatus {
     let key = invocation.value(of: Declarations.key)
@@ -19,7 +19,7 @@ enum ShowCommand: ToolCommand {
       }
       try Output.printLines(
         invocation[Declarations.json]
-          ? variants.map(\.json.pretty)
+          ? variants.map(\.json.line)
           : Array(variants.map { table($0).lines }.joined(separator: [""])))
       return .success
     }
