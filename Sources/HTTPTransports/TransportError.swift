@@ -115,7 +115,10 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
     case .cannotResolve:
       ("the host name cannot be resolved", "check its spelling and the network")
     case .cannotConnect:
-      ("no connection can be made", "check that the server runs and the network is up")
+      (
+        "no connection can be made",
+        "check that the server runs, or the proxy in use, and the network is up"
+      )
     case .timeout: ("a time limit was exceeded", "try again, or allow more time")
     case .tls:
       (

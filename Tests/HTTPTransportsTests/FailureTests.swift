@@ -306,7 +306,9 @@ struct FailureTests {
     #expect(error.description.hasPrefix("http://127.0.0.1:\(port)/: no connection can be made"))
     // Foundation does not give the reason of the system.
     if kind == .curl { #expect(error.description.contains("onnection refused")) }
-    #expect(error.description.hasSuffix("check that the server runs and the network is up"))
+    #expect(
+      error.description.hasSuffix(
+        "check that the server runs, or the proxy in use, and the network is up"))
     #expect(!error.description.contains("secret"))
   }
 }
