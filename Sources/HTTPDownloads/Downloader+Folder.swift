@@ -76,7 +76,12 @@ extension Downloader {
     for download in downloads(to: path) { await download.end() }
     _ = try await change(path) { place, part throws(SystemError) in
       guard let part else { throw .wouldBlock }
-      if removesFile, try place.finishedRecord() != nil { place.remove(place.target) }
+      // The record may be that of a file that is about to replace this one.
+      if removesFile, let record = try place.record(.finished),
+        try place.ownTime(of: record.url) != nil
+      {
+        place.remove(place.target)
+      }
       part.remove()
       place.removeRecord(.finished)
       place.removeLeftovers()

@@ -57,6 +57,19 @@ extension Downloader {
 }
 
 extension Downloader {
+  /// Removes a file and its record, unless they were replaced or changed since.
+  package func remove(_ file: DownloadedFile) async {
+    await pool.call { [files] in
+      guard let place = try? DownloadPlace(file.path, files) else { return }
+      if let status = place.ownStatus(place.target), status.length == file.record.length,
+        status.modified == file.record.modified
+      {
+        place.remove(place.target)
+      }
+      if (try? place.record(.finished)) == file.record { place.removeRecord(.finished) }
+    }
+  }
+
   /// Removes the bytes of an interrupted download whose file was written in another way, unless the
   /// download is in progress.
   package func removeUnfinished(_ request: DownloadRequest) async {

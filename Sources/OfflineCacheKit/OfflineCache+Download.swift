@@ -215,6 +215,7 @@ extension OfflineCache {
       guard let there = try? await downloader.fileNow(wanted) else { throw failed }
       return try response(there, asked, place, standIn: .failure(failure))
     }
+    try await checkUser(asked, of: [.network, .copy].contains(file.source) ? file : nil)
     return try response(file, asked, place)
   }
 

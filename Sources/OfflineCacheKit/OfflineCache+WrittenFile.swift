@@ -54,8 +54,9 @@ extension OfflineCache {
         written: WrittenFile(
           length: unnamed.status.length, modified: unnamed.status.modified, began: began,
           confirmed: client.lastConfirmed(answer)?.nanoseconds ?? .max))
-      try checkUser(asked)
+      try await checkUser(asked, of: file)
       try await target.moveIntoPlace()
+      try await checkUser(asked, of: file)
       // What has begun to replace a stale response is resumed later.
       if response.metadata?.isStale == false { await downloader.removeUnfinished(wanted) }
       return file.map { response.written(to: $0, answer.head) } ?? response
@@ -69,6 +70,15 @@ extension OfflineCache {
   func checkUser(_ asked: AskedRequest) throws(URLError) {
     guard asked.options.logOuts == client.logOutCount else {
       throw failure(cancelled(asked), asked)
+    }
+  }
+
+  /// Checks the user as ``checkUser(_:)`` does, and removes a file of this call if that throws: the
+  /// log-out may have come before the file had its name.
+  func checkUser(_ asked: AskedRequest, of file: DownloadedFile?) async throws(URLError) {
+    do throws(URLError) { try checkUser(asked) } catch {
+      if let file { await downloader.remove(file) }
+      throw error
     }
   }
 

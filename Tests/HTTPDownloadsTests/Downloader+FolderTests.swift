@@ -57,6 +57,23 @@ struct DownloaderFolderTests {
     #expect(sandbox.names == ["changed"])
   }
 
+  @Test func `a file is removed also if the record is that of the next one, without its name yet`()
+    async throws
+  {
+    let downloader = sandbox.downloader(server)
+    func noteNext() async throws -> DownloadedFile {
+      let old = try await downloader.download(sandbox.asked())
+      return try await downloader.note(
+        sandbox.asked(), answeredBy: request("/big").url, head: old.record.head, source: .store,
+        isUserKnown: true, written: WrittenFile(length: 3, modified: 7, began: 0, confirmed: 0))
+    }
+    _ = try await noteNext()
+    try await downloader.removeAll(in: sandbox.folder)
+    #expect(sandbox.names == [])
+    await downloader.remove(try await noteNext())
+    #expect(sandbox.names == ["file"])
+  }
+
   @Test func `a record that cannot be read now costs no bytes, and is told`() async throws {
     let disk = FaultyFiles()
     let downloader = Downloader(

@@ -104,6 +104,43 @@ import Testing
     #expect(sandbox.files.isEmpty)
   }
 
+  @Test func `a file that gets its name after the log-out has looked for it is removed`()
+    async throws
+  {
+    let sandbox = try FaceSandbox()
+    let cache = sandbox.cache
+    _ = try await cache.data(for: sandbox.request())
+    let file = sandbox.folder.appendingPathComponent("file")
+    let steps = Steps {
+      guard FileManager.default.fileExists(atPath: file.path) else { return }
+      cache.client.logOuts.add()
+    }
+    let error = await #expect(throws: URLError.self) {
+      try await withTaskExecutorPreference(steps) {
+        try await cache.download(for: sandbox.request(), to: file)
+      }
+    }
+    #expect(error?.code == .cancelled)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: sandbox.folder.path) == ["store"])
+  }
+
+  @Test func `a download that was started after the log-out has ended the others is removed`()
+    async throws
+  {
+    let client = Mutex<CachingClient?>(nil)
+    let sandbox = try FaceSandbox { _ in
+      client.withLock { $0?.logOuts.add() }
+      return fresh("hello")
+    }
+    client.withLock { $0 = sandbox.cache.client }
+    let file = sandbox.folder.appendingPathComponent("file")
+    let error = await #expect(throws: URLError.self) {
+      try await sandbox.cache.download(for: sandbox.request(), to: file)
+    }
+    #expect(error?.code == .cancelled)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: sandbox.folder.path) == ["store"])
+  }
+
   @Test func `a response that is being stored is removed, too`() async throws {
     let sandbox = try FaceSandbox()
     let cache = sandbox.cache
@@ -136,6 +173,22 @@ import Testing
     #expect(error.downloads.map(\.cause) == [.file(.notFound)])
     #expect((error as any Error).localizedDescription == error.description)
     #expect(sandbox.cache.store.statistics.entries == 0)
+  }
+}
+
+/// Runs the steps of a task, each after a closure.
+private final class Steps: TaskExecutor {
+  private let queue = DispatchQueue(label: "steps")
+  private let before: @Sendable () -> Void
+
+  init(_ before: @escaping @Sendable () -> Void) { self.before = before }
+
+  func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    queue.async { [self] in
+      before()
+      unsafe job.runSynchronously(on: asUnownedTaskExecutor())
+    }
   }
 }
 
