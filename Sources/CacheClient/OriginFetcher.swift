@@ -48,11 +48,10 @@ struct OriginFetcher: Sendable {
     let permit = permits.make(forwarding.key)
     // Responses that are purged after this must not be offered.
     let seen = offers?.tier.purgeNumber ?? 0
+    let cancelled = TransportError(.cancelled, url: forwarding.request.url.string)
     while true {
       // After the permit was made: a log-out revokes those that are there.
-      guard logOuts == self.logOuts.count else {
-        return .failed(TransportError(.cancelled, url: forwarding.request.url.string))
-      }
+      guard logOuts == self.logOuts.count else { return .failed(cancelled) }
       let sent = Timestamp(nanoseconds: clock.now())
       let answer: TransportResponse
       do {
@@ -60,6 +59,11 @@ struct OriginFetcher: Sendable {
           forwarding.request, body: body, options: options, onInterim: onInterim)
       } catch {
         return .failed(error)
+      }
+      // It may have been sent without the credential that a log-out has removed.
+      guard logOuts == self.logOuts.count else {
+        answer.body.cancel()
+        return .failed(cancelled)
       }
       onHead()
       if answer.head.status == 304, !forwarding.request.hasCondition, !forwarding.isForRest {

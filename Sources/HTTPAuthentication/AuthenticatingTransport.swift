@@ -57,7 +57,7 @@ package struct AuthenticatingTransport: HTTPTransport {
     }
     var real = request
     real.fields.removeAll(named: "Authorization")
-    // The credential was forgotten: the server will ask for it again.
+    // A credential that was forgotten is not sent: the server will ask for it again.
     guard let credential = session.credential(named: name) else {
       return try await transport.send(real, body: body, options: options, onInterim: onInterim)
     }
@@ -97,11 +97,11 @@ package struct AuthenticatingTransport: HTTPTransport {
       else { return response }
       way = next
       await response.body.end()
-      // The credential is not sent again after a log-out.
-      guard session.logOuts == logOuts else {
-        throw TransportError(.cancelled, url: request.url.string)
-      }
       body = again.body
+      guard session.logOuts == logOuts else {
+        return try await transport.send(
+          request, body: body, options: options, onInterim: onInterim)
+      }
       repeats += 1
     }
   }

@@ -41,14 +41,30 @@ struct CachingClientCredentialsTests {
   }
 
   @Test func `a redirect is not followed after a log-out`() async throws {
+    let client = Mutex<CachingClient?>(nil)
+    var options = ClientOptions()
+    options.mayReturnStored = { _, _ in
+      client.withLock { $0?.logOuts.add() }
+      return true
+    }
+    let redirect = ScriptedTransport.Answer(
+      status: 302, fields: HTTPFields(Array(fresh()) + [HTTPField("Location", "/b")]))
+    let sandbox = try ClientSandbox(ScriptedTransport(redirect), options)
+    _ = await sandbox.outcome(request("/a"), FetchOptions(maximumRedirects: 0))
+    client.withLock { $0 = sandbox.client }
+    #expect(await sandbox.outcome(request("/a")).error?.isCancellation == true)
+    #expect(sandbox.transport.requests.count == 1)
+  }
+
+  @Test func `an answer that comes after a log-out is not returned`() async throws {
     let sandbox = try ClientSandbox(ScriptedTransport.Answer("secret", fields: fresh()))
     sandbox.transport.set { [client = sandbox.client] _ in
       client.logOuts.add()
-      return .success(
-        ScriptedTransport.Answer(status: 302, fields: [HTTPField("Location", "/b")]))
+      return .success(ScriptedTransport.Answer("without a credential", fields: fresh()))
     }
     #expect(await sandbox.outcome(request("/a")).error?.isCancellation == true)
-    #expect(sandbox.transport.requests.count == 1)
+    #expect(sandbox.transport.bodies.map(\.isCancelled) == [true])
+    #expect(sandbox.store.statistics.entries == 0)
   }
 
   @Test(
