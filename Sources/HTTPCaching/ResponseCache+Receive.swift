@@ -8,14 +8,14 @@ extension ResponseCache {
   /// - Parameters:
   ///   - times: the times at which the request was sent and the head was received.
   ///   - isPermitted: Returns whether nothing has invalidated the answer since the request was sent.
-  ///   - onOutdated: Called if the response to a `HEAD` shows that what is stored must not be used any
-  ///     more.
+  ///   - onOutdated: Called when a `HEAD` shows that the stored response is outdated, or a 304 forbids
+  ///     storing it.
   package func receive(
     _ head: HTTPResponseHead, for forwarding: Forwarding, times: ResponseTimes,
     isPermitted: () -> Bool = { true }, onOutdated: () -> Void = {}
   ) -> Receipt {
     if head.status == 304, !forwarding.validating.isEmpty {
-      return validate(head, forwarding, times, isPermitted)
+      return validate(head, forwarding, times, isPermitted, onOutdated)
     }
     if let beginning = forwarding.completing {
       switch head.status {
@@ -87,7 +87,7 @@ extension ResponseCache {
   /// 4.3.4).
   private func validate(
     _ head: HTTPResponseHead, _ forwarding: Forwarding, _ times: ResponseTimes,
-    _ isPermitted: () -> Bool
+    _ isPermitted: () -> Bool, _ onOutdated: () -> Void
   ) -> Receipt {
     let now = times.response.date
     var validating = forwarding.validating
@@ -97,7 +97,9 @@ extension ResponseCache {
     if let first = chosen.first, case .success(let variant) = opened(validating[first]) {
       validating[first] = variant
     }
-    var confirmed = chosen.map { freshen(validating[$0], forwarding, head, times) }.first
+    let freshened = chosen.map { freshen(validating[$0], forwarding, head, times) }
+    if freshened.contains(where: \.isRemoved) { onOutdated() }
+    var confirmed = freshened.first
     if confirmed == nil, let index = Freshening.confirmed(from: responses, by: head.fields) {
       confirmed = (validating[index], true, false)
     }

@@ -92,6 +92,29 @@ struct RemoteLookUpsTests {
     #expect(answer.status.contains("remote-hit") == isValid, "\(answer.status)")
   }
 
+  @Test(
+    "a 304 empties the document if it forbids storing the response",
+    arguments: [
+      (HTTPField("Cache-Control", "no-store"), false), (HTTPField("Vary", "*"), false),
+      (HTTPField("Cache-Control", "max-age=9"), true),
+    ])
+  func notModified(field: HTTPField, isShared: Bool) async throws {
+    let origin = ScriptedTransport { request in
+      let isValid = request.fields.contains("If-None-Match")
+      return .success(
+        ScriptedTransport.Answer(
+          isValid ? "" : "x", status: isValid ? 304 : 200,
+          fields: isValid ? [HTTPField("ETag", "\"a\""), field] : fresh(tag: "a")))
+    }
+    let server = MemoryServer()
+    let one = try TierMachine(origin, server)
+    try await one.fetch(request())
+    try await one.fetch(request(), .revalidate)
+    #expect(origin.requests.count == 2)
+    let answer = try await TierMachine(origin, server).fetch(request())
+    #expect(answer.status.contains("remote-hit") == isShared, "\(answer.status)")
+  }
+
   @Test("answers to them are not offered")
   func notOffered() async throws {
     for kind in kinds {
