@@ -62,7 +62,7 @@ extension CacheRules {
       return PartialRefusal(of: head.fields, bodyLength: nil).map { .partial($0) }
     // These statuses depend on the conditions or the range of their own request.
     case 304, 412, 416: return .status(head.status)
-    case 401 where mixesUsers: return .status(401)
+    case _ where isAboutCredential(head.status): return .status(head.status)
     default: return (200...999).contains(head.status) ? nil : .status(head.status)
     }
   }

@@ -14,9 +14,13 @@ extension CacheRules {
     case drop
   }
 
-  /// Whether a response may answer a request with another `Authorization` than its own. A 401 must
-  /// not: it says that the credential of its own request is not the right one.
-  var mixesUsers: Bool { isShared || ignoresAuthorization }
+  /// Returns whether a status may be about the credential of its own request, which is wrong or has
+  /// not the right, while responses may answer requests with another one. In a shared cache a 403 to a
+  /// request with a credential answers others only if the server allows it (RFC 9111, section 3.5).
+  func isAboutCredential(_ status: Int) -> Bool {
+    status == 401 && (isShared || ignoresAuthorization)
+      || status == 403 && !isShared && ignoresAuthorization
+  }
 
   /// Whether ``SetCookie/drop`` applies: only in shared caches.
   var guardsUsers: Bool { isShared && setCookie == .drop }
@@ -26,9 +30,9 @@ extension CacheRules {
 
   /// Returns whether a cache with these rules could have stored the response. A shared cache may
   /// use a store that a private cache used before; it must not use responses that were meant for
-  /// one user, nor a 401.
+  /// one user, nor the refusal of a credential.
   public func mayUse(_ response: StoredResponse) -> Bool {
-    if response.status == 401, mixesUsers { return false }
+    if isAboutCredential(response.status) { return false }
     guard isShared else { return true }
     let directives = response.facts.directives
     // A shared cache does not store the fields that `private` names.

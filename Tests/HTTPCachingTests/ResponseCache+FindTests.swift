@@ -142,26 +142,30 @@ struct ResponseCacheFindTests {
     Issue.record("a shared cache gives what is one user's")
   }
 
-  @Test(arguments: [CacheRules.Role.privateCache, .sharedCache])
-  func `a 401 to one token answers no request with another`(role: CacheRules.Role) throws {
+  @Test(arguments: [
+    (CacheRules.Role.privateCache, 401), (.sharedCache, 401), (.privateCache, 403),
+  ])
+  func `the refusal of one token answers no request with another`(
+    role: CacheRules.Role, status: Int
+  ) throws {
     // A cache that keeps the users apart may store it.
     let sandbox = try CacheSandbox()
-    let refusal = head(401, [HTTPField("Cache-Control", "public, max-age=1000")])
+    let refusal = head(status, [HTTPField("Cache-Control", "public, max-age=1000")])
     #expect(try sandbox.load(request(), refusal, content(10)) == nil)
-    #expect(try sandbox.served(request())?.head.status == 401)
+    #expect(try sandbox.served(request())?.head.status == status)
     var rules = CacheRules(role: role)
     rules.ignoresAuthorization = true
     let cache = ResponseCache(store: sandbox.store, rules: rules)
     let asked = request("/a", [HTTPField("Authorization", "Bearer right")])
     guard case .forward(let forwarding) = cache.decide(asked, now: moment(1)) else {
-      Issue.record("a stored 401 is served")
+      Issue.record("a stored \(status) is served")
       return
     }
     let times = ResponseTimes(request: moment(1), response: moment(1))
-    if case .pass(_, .no(.status(401))) = cache.receive(refusal, for: forwarding, times: times) {
+    if case .pass(_, .no(.status(status))) = cache.receive(refusal, for: forwarding, times: times) {
       return
     }
-    Issue.record("a 401 is stored")
+    Issue.record("a \(status) is stored")
   }
 
   @Test func `a shared cache keeps nothing of a user unless the origin allows it`() throws {
