@@ -35,7 +35,8 @@ package enum EntryFields {
       Field(responseTimeName, ByteString("\(times.response.nanoseconds)")),
     ]
       + (response.bodyDate.map { [Field(bodyDateName, ByteString("\($0.seconds)"))] } ?? [])
-      + (response.isPersonal ? [Field(personalName, "true")] : [])
+      + (response.mayBePersonal || response.isPersonal
+        ? [Field(personalName, response.isPersonal ? "true" : "maybe")] : [])
       + response.selection.fields.map { Field(selectingName, line($0)) }
   }
 
@@ -71,7 +72,7 @@ package enum EntryFields {
     guard let status = metadata.status else { return nil }
     var times = ResponseTimes(request: info.created, response: info.created)
     var selecting: [SelectedField] = []
-    var isPersonal = false
+    var (isPersonal, mayBePersonal) = (false, false)
     var bodyDate: HTTPDate?
     var isOutdated = false
     var isHistory = false
@@ -79,7 +80,8 @@ package enum EntryFields {
       switch item.name {
       case requestTimeName: if let time = timestamp(item) { times.request = time }
       case responseTimeName: if let time = timestamp(item) { times.response = time }
-      case personalName: isPersonal = true
+      case personalName:
+        (isPersonal, mayBePersonal) = (item.value != "maybe", true)
       case bodyDateName:
         bodyDate = Int64(item.value.description).map { HTTPDate(seconds: $0) }
       case outdatedName: isOutdated = true
@@ -97,7 +99,7 @@ package enum EntryFields {
       status: status, fields: HTTPFields(fields), requestTime: times.request.date,
       responseTime: times.response.date,
       selection: selecting.isEmpty ? .none : Selection(fields: selecting), isPersonal: isPersonal,
-      bodyDate: bodyDate, isOutdated: isOutdated, rules: rules)
+      mayBePersonal: mayBePersonal, bodyDate: bodyDate, isOutdated: isOutdated, rules: rules)
     return (response, times, isHistory)
   }
 

@@ -43,7 +43,8 @@ extension ResponseCache {
       status: kept.head.status,
       fields: rules.fieldsToStore(kept.head.fields, receivedAt: kept.times.response.date),
       requestTime: kept.times.request.date, responseTime: kept.times.response.date,
-      selection: selecting, isPersonal: request.isPersonal, rules: rules)
+      selection: selecting, isPersonal: request.isPersonal, mayBePersonal: request.mayBePersonal,
+      rules: rules)
     var metadata = EntryFields.metadata(
       response, url: request.url, times: kept.times, expires: kept.expires ?? expiry(of: response))
     metadata.userInfo += kept.userInfo.filter { !$0.name.bytes.starts(with: "http-".utf8) }

@@ -18,8 +18,7 @@ extension ResponseCache {
       let selection = self.selection(varyOf: head.fields, by: request)
         ?? self.selection(varyOf: [], by: request)
     else { return .no(reason) }
-    let response = StoredResponse(
-      head, times, selection: selection, isPersonal: request.isPersonal, rules: rules)
+    let response = StoredResponse(head, to: request, times, selection: selection, rules: rules)
     var metadata = EntryFields.metadata(response, url: request.url, times: times, expires: nil)
     EntryFields.markAsHistory(&metadata)
     return .inHistory(
@@ -64,7 +63,7 @@ extension ResponseCache {
     let response = StoredResponse(
       status: old.status, fields: old.fields, requestTime: times.request.date,
       responseTime: times.response.date, selection: selection, isPersonal: old.isPersonal,
-      bodyDate: old.bodyDate, rules: rules)
+      mayBePersonal: old.mayBePersonal, bodyDate: old.bodyDate, rules: rules)
     var metadata = EntryFields.metadata(response, url: request.url, times: times, expires: nil)
     EntryFields.markAsHistory(&metadata)
     _ = try? copy(reader, to: key, variant, metadata, isPermitted)

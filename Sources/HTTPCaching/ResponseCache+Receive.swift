@@ -145,9 +145,8 @@ extension ResponseCache {
     let selection = selection(of: old, after: head, forwarding.original, merged)
     // The directives about fields that are not stored may be in either of them.
     let fresh = StoredResponse(
-      HTTPResponseHead(status: old.status, fields: merged), times,
-      selection: selection ?? old.selection, isPersonal: forwarding.original.isPersonal,
-      bytesOf: old, rules: rules)
+      HTTPResponseHead(status: old.status, fields: merged), to: forwarding.original, times,
+      selection: selection ?? old.selection, bytesOf: old, rules: rules)
     let asked = HTTPRequest(url: forwarding.original.url, fields: forwarding.original.fields)
     let whole = HTTPResponseHead(status: old.status == 206 ? 200 : old.status, fields: merged)
     let reason = rules.whyNotStored(asked, whole, now: times.response.date)

@@ -37,8 +37,7 @@ extension SharedForm {
     }
     guard let selection, rules.whyNotStored(request, head, now: times.response.date) == nil
     else { return nil }
-    let response = StoredResponse(
-      head, times, selection: selection, isPersonal: request.isPersonal, rules: rules)
+    let response = StoredResponse(head, to: request, times, selection: selection, rules: rules)
     guard CacheRules.mayShare(response, of: request.url) else { return nil }
     self.init(
       selecting: selection.fields.map(EntryFields.line), status: response.status,

@@ -17,8 +17,8 @@ extension ResponseCache {
     }
     guard let selection = selection(varyOf: head.fields, by: request) else { return .no(.varyAll) }
     let response = StoredResponse(
-      head, times, selection: selection, isPersonal: request.isPersonal,
-      bytesOf: beginning?.variant.response, rules: rules)
+      head, to: request, times, selection: selection, bytesOf: beginning?.variant.response,
+      rules: rules)
     let metadata = EntryFields.metadata(
       response, url: request.url, times: times, expires: expiry(of: response))
     // The response to a POST is stored under the key of a GET.

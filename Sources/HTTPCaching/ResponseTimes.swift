@@ -34,17 +34,20 @@ extension HTTPDate {
 extension StoredResponse {
   /// Creates a response from a head as it was received, with the fields that are stored.
   ///
-  /// - Parameter old: The stored response whose bytes it continues to have; `nil` if all of them come
-  ///   with the head.
+  /// - Parameters:
+  ///   - request: The request that it answers.
+  ///   - old: The stored response whose bytes it continues to have; `nil` if all of them come with the
+  ///     head.
   init(
-    _ head: HTTPResponseHead, _ times: ResponseTimes, selection: Selection,
-    isPersonal: Bool = false, bytesOf old: StoredResponse? = nil, rules: CacheRules
+    _ head: HTTPResponseHead, to request: HTTPRequest, _ times: ResponseTimes, selection: Selection,
+    bytesOf old: StoredResponse? = nil, rules: CacheRules
   ) {
     let now = times.response.date
     self.init(
       status: head.status, fields: rules.fieldsToStore(head.fields, receivedAt: now),
       requestTime: times.request.date, responseTime: now, selection: selection,
-      isPersonal: isPersonal || old?.isPersonal ?? false,
+      isPersonal: request.isPersonal || old?.isPersonal ?? false,
+      mayBePersonal: request.mayBePersonal || old?.mayBePersonal ?? false,
       bodyDate: old == nil ? head.fields.date(now: now) : old?.bodyDate, rules: rules)
   }
 }

@@ -4,9 +4,10 @@ extension CacheRules {
   ///
   /// It must be one that every shared cache may store (RFC 9111, section 3), by `Cache-Control` and
   /// by `CDN-Cache-Control`, and in addition: a whole response with a status that says what a URL
-  /// stands for; without `Set-Cookie` and `private`; not meant for one user, whatever its fields say;
-  /// and selected only by request fields whose values are not concealed, because another machine
-  /// conceals them with another key.
+  /// stands for; without `Set-Cookie` and `private`; not meant for one user, whatever its fields say,
+  /// or, if its request had another field that may be a credential, unless they allow it as for
+  /// `Authorization` (RFC 9111, section 3.5); and selected only by request fields whose values are not
+  /// concealed, because another machine conceals them with another key.
   ///
   /// - Parameters:
   ///   - response: The stored response.
@@ -29,8 +30,10 @@ extension CacheRules {
     let shared = StoredResponse(
       status: response.status, fields: response.fields, requestTime: response.requestTime,
       responseTime: response.responseTime, selection: response.selection, rules: rules)
+    var request = HTTPRequest(url: url)
+    if response.mayBePersonal { request.fields.append(HTTPField("Authorization", "")) }
     return shared.facts.directives.isPrivate == .absent && rules.mayUse(shared)
-      && rules.whyNotStored(HTTPRequest(url: url), head, now: response.responseTime) == nil
+      && rules.whyNotStored(request, head, now: response.responseTime) == nil
   }
 
   /// Returns whether a value is concealed, or may be the concealed form of another one: 64 hex digits.

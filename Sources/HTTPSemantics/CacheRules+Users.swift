@@ -73,10 +73,8 @@ extension HTTPRequest {
   /// be a credential (`X-Api-Key`).
   package func hasSameUser(as other: HTTPRequest) -> Bool {
     func identifying(_ request: HTTPRequest) -> [HTTPField] {
-      request.fields.filter { field in
-        let name = field.name.lowercased()
-        return HTTPFields.mayBeCredential(name) && !HTTPFields.ofTheWay.contains(name)
-      }.sorted { $0.name.lowercased() < $1.name.lowercased() }
+      request.fields.filter { HTTPFields.mayIdentifyUser($0.name) }
+        .sorted { $0.name.lowercased() < $1.name.lowercased() }
     }
     let (mine, others) = (identifying(self), identifying(other))
     return mine.count == others.count
@@ -87,15 +85,24 @@ extension HTTPRequest {
 
   /// Whether the request has a field that identifies its user: `Cookie` or `Authorization`.
   public var isPersonal: Bool { fields.contains("Cookie") || fields.contains("Authorization") }
+
+  /// Whether the request has a field that may identify its user, such as `X-Api-Key`.
+  package var mayBePersonal: Bool { fields.containsName(where: HTTPFields.mayIdentifyUser) }
 }
 
 extension HTTPFields {
-  /// The request fields that tell where a request comes from, in lower case. `X-Forwarded-User` and
-  /// others name the user.
+  /// The request fields that tell where a request comes from or goes to, in lower case.
+  /// `X-Forwarded-User` and others name the user.
   fileprivate static let ofTheWay: Set<String> = [
-    "forwarded", "referer", "via", "x-forwarded-for", "x-forwarded-host",
+    "forwarded", "host", "referer", "via", "x-forwarded-for", "x-forwarded-host",
     "x-forwarded-port", "x-forwarded-proto", "x-forwarded-server",
   ]
+
+  /// Returns whether a request field may identify the user.
+  fileprivate static func mayIdentifyUser(_ name: String) -> Bool {
+    let name = name.lowercased()
+    return mayBeCredential(name) && !ofTheWay.contains(name)
+  }
 
   /// Returns whether a request field may be a credential or reveal one; `name` is in lower case.
   package static func mayBeCredential(_ name: String) -> Bool {

@@ -13,6 +13,9 @@ public struct StoredResponse: Sendable {
   /// Whether the request had `Cookie` or `Authorization`, so that the response may be meant for one
   /// user.
   public let isPersonal: Bool
+  /// Whether the request had a field that may be a credential, such as `X-Api-Key`. Other machines get
+  /// the response only if its fields say that users may share it.
+  package let mayBePersonal: Bool
   /// The stored part of the representation; `nil` unless the status is 206.
   public let contentRange: ContentRange?
   /// The `Date` of the message that had the bytes; `nil` if it had none. That of a later 304 does not
@@ -28,8 +31,8 @@ public struct StoredResponse: Sendable {
   /// - Complexity: O(*n*) in the number of fields and the bytes of those that matter.
   public init(
     status: Int, fields: HTTPFields, requestTime: HTTPDate, responseTime: HTTPDate,
-    selection: Selection, isPersonal: Bool = false, bodyDate: HTTPDate? = nil,
-    isOutdated: Bool = false, rules: CacheRules
+    selection: Selection, isPersonal: Bool = false, mayBePersonal: Bool = false,
+    bodyDate: HTTPDate? = nil, isOutdated: Bool = false, rules: CacheRules
   ) {
     self.status = status
     self.fields = fields
@@ -37,6 +40,7 @@ public struct StoredResponse: Sendable {
     self.responseTime = responseTime
     self.selection = selection
     self.isPersonal = isPersonal
+    self.mayBePersonal = mayBePersonal
     self.bodyDate = bodyDate
     self.isOutdated = isOutdated
     contentRange = status == 206 ? ContentRange(of: fields) : nil

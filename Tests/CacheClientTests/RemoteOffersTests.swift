@@ -46,6 +46,28 @@ struct RemoteOffersTests {
     #expect(both.sandbox.store.statistics.entries == 1 && kept(both.sandbox, "/private") == nil)
   }
 
+  @Test("the answer to a request with a possible credential is offered only if its fields allow it")
+  func credential() async throws {
+    let origin = ScriptedTransport { request in
+      let isPublic = request.url.target == "/public"
+      let control = isPublic ? "public, max-age=1000" : "max-age=1000"
+      return .success(
+        ScriptedTransport.Answer("x", fields: [HTTPField("Cache-Control", control)]))
+    }
+    let (server, key) = (MemoryServer(), HTTPField("X-Api-Key", "k"))
+    let machine = try TierMachine(origin, server)
+    for path in ["/a", "/public"] { try await machine.fetch(request(path, [key])) }
+    #expect(try await machine.client.offerStored(prefix: "GET ") == (1, 1))
+    for path in ["/a", "/public"] {
+      let answer = try await TierMachine(origin, server).fetch(request(path))
+      #expect(answer.status.contains("remote-hit") == (path == "/public"), "\(answer.status)")
+    }
+    // It answers the same machine.
+    let count = origin.requests.count
+    try await machine.fetch(request("/a", [key]))
+    #expect(origin.requests.count == count)
+  }
+
   @Test("a 304 keeps it, and an offer of what was stored before there was a tier adds it")
   func later() async throws {
     let origin = ScriptedTransport { request in

@@ -9,11 +9,12 @@ import Testing
 struct EntryFieldsTests {
   private func response(
     _ fields: HTTPFields = [], selection: Selection = .none, isPersonal: Bool = false,
-    bodyDate: HTTPDate? = nil
+    mayBePersonal: Bool = false, bodyDate: HTTPDate? = nil
   ) -> StoredResponse {
     StoredResponse(
       status: 203, fields: fields, requestTime: moment(1).date, responseTime: moment(2).date,
-      selection: selection, isPersonal: isPersonal, bodyDate: bodyDate, rules: CacheRules())
+      selection: selection, isPersonal: isPersonal, mayBePersonal: mayBePersonal,
+      bodyDate: bodyDate, rules: CacheRules())
   }
 
   private func info(_ metadata: EntryMetadata) -> EntryInfo {
@@ -48,14 +49,17 @@ struct EntryFieldsTests {
         (0..<random.below(4)).map {
           HTTPField(name: "N\($0)", value: random.bytes(random.below(9)))
         })
+      let isPersonal = random.below(2) == 0
       let original = response(
-        fields, selection: selection, isPersonal: random.below(2) == 0,
+        fields, selection: selection, isPersonal: isPersonal,
+        mayBePersonal: isPersonal || random.below(2) == 0,
         bodyDate: random.below(2) == 0 ? nil : HTTPDate(seconds: Int64(bitPattern: random.next())))
       let metadata = try metadata(original, at: Int64(bitPattern: random.next()) / 2)
       let read = try #require(EntryFields.read(info(metadata), CacheRules()))
       #expect(read.response.status == 203 && read.response.fields == fields, "round \(round)")
       #expect(
         read.response.selection == selection && read.response.isPersonal == original.isPersonal)
+      #expect(read.response.mayBePersonal == original.mayBePersonal)
       #expect(read.response.bodyDate == original.bodyDate && !read.response.isOutdated)
       #expect(EntryFields.url(of: metadata)?.string == "http://a/")
       let times = read.times

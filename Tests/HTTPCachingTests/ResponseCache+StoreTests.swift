@@ -38,8 +38,9 @@ struct ResponseCacheStoreTests {
       let received = moment(100)
       return sandbox.cache.expiry(
         of: StoredResponse(
-          head(200, HTTPFields(fields)), ResponseTimes(request: received, response: received),
-          selection: .none, rules: CacheRules()))
+          head(200, HTTPFields(fields)), to: request(),
+          ResponseTimes(request: received, response: received), selection: .none,
+          rules: CacheRules()))
     }
     #expect(expiry([HTTPField("Cache-Control", "max-age=60")]) == moment(160))
     #expect(

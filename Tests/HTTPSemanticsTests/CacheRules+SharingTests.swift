@@ -4,12 +4,12 @@ import Testing
 struct CacheRulesSharingTests {
   private func mayShare(
     _ control: String = "max-age=60", status: Int = 200, _ more: [HTTPField] = [],
-    selection: Selection = .none, isPersonal: Bool = false
+    selection: Selection = .none, isPersonal: Bool = false, mayBePersonal: Bool = false
   ) throws -> Bool {
     let response = StoredResponse(
       status: status, fields: HTTPFields(Array(cacheControl(control)) + more),
       requestTime: received, responseTime: received, selection: selection, isPersonal: isPersonal,
-      rules: CacheRules())
+      mayBePersonal: mayBePersonal, rules: CacheRules())
     return CacheRules.mayShare(response, of: try NormalizedURL("http://a.test/"))
   }
 
@@ -41,6 +41,17 @@ struct CacheRulesSharingTests {
     #expect(try !mayShare("public, max-age=60", isPersonal: true))
     #expect(try !mayShare("public, max-age=60", [HTTPField("set-cookie", "a=b")]))
     #expect(try mayShare("public, max-age=60"))
+  }
+
+  @Test(arguments: [
+    ("max-age=60", false), ("max-age=60, s-maxage=0", false), ("max-age=60, public", true),
+    ("s-maxage=60", true), ("max-age=60, must-revalidate", true),
+  ])
+  func `what a field that may be a credential has selected is shared as with Authorization`(
+    control: String, isShared: Bool
+  ) throws {
+    #expect(try mayShare(control, mayBePersonal: true) == isShared)
+    #expect(try mayShare(control))
   }
 
   @Test func `a response that concealed values select is not shared`() throws {

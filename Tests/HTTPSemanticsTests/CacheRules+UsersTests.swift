@@ -103,6 +103,19 @@ struct CacheRulesUsersTests {
     }
   }
 
+  @Test func `any field that is not known to be harmless may identify a user`() throws {
+    func mayBePersonal(_ name: String) throws -> Bool {
+      HTTPRequest(url: try NormalizedURL("http://a/"), fields: [HTTPField(name, "1")]).mayBePersonal
+    }
+    for name in ["X-Api-Key", "Cookie", "Authorization", "x-forwarded-user"] {
+      #expect(try mayBePersonal(name), "\(name)")
+    }
+    for name in ["Accept", "Sec-Fetch-Mode", "Origin", "Referer", "Via", "X-Forwarded-For", "HOST"]
+    {
+      #expect(try !mayBePersonal(name), "\(name)")
+    }
+  }
+
   @Test func `what a private cache has stored for one user is not for a shared one`() {
     for (control, isForAll) in [("private", false), ("max-age=60", false), ("public", true)] {
       let fields: HTTPFields = [HTTPField("Cache-Control", control), cookie]
