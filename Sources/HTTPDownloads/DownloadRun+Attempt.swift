@@ -12,6 +12,8 @@ struct DownloadAttempt: Sendable {
     case confirmed(DownloadRecord, user: String?)
     /// The existing bytes cannot be used.
     case askForWhole
+    /// The existing bytes are all, if the server confirms them.
+    case confirmWhole
     case failed(DownloadError.Cause, retryAfter: Int64? = nil)
   }
 
@@ -162,6 +164,11 @@ extension DownloadRun {
         await answer.body.end()
         try await blocking { () throws(SystemError) in try part.restart() }
         return DownloadAttempt(outcome: .askForWhole)
+      case .confirmWhole:
+        guard var record else { break }
+        await answer.body.end()
+        record.length = part.length
+        return DownloadAttempt(outcome: .confirmWhole, record: record)
       case .refused: break
       }
       await answer.body.end()

@@ -112,9 +112,12 @@ extension DownloadRun {
         return try await confirm(record, by: user, place, part, &counts)
       case .complete: (mustAsk, given) = (false, nil)
       case .askForWhole: (counts.resumed, isPutTogether) = (0, false)
+      case .confirmWhole: (mustAsk, given) = (true, nil)
       case .failed(let cause, let retryAfter):
         do throws(DownloadError) { try await waitToRetry(cause, retry, retryAfter) } catch {
-          if mustAsk { await placeUnasked(record, place, part, counts, given, after: error) }
+          if mustAsk, let given {
+            await placeUnasked(record, place, part, counts, given, after: error)
+          }
           throw error
         }
         retry += 1
@@ -126,7 +129,7 @@ extension DownloadRun {
   /// that it can be used without a network like any such file.
   private func placeUnasked(
     _ record: DownloadRecord?, _ place: DownloadPlace, _ part: PartFile, _ counts: Counts,
-    _ given: Timestamp?, after error: DownloadError
+    _ given: Timestamp, after error: DownloadError
   ) async {
     guard let whole = record, whole.length == part.length, whole.expires == nil,
       asked.reuse == .unexpired, case .transport(let cause) = error.cause, cause.isUnreachable

@@ -9,6 +9,8 @@ package struct Resumption: Sendable {
     case startOver
     /// The body is useless: request the whole representation, without a range.
     case askForWhole
+    /// All bytes are there: request the whole representation, unless it has not changed.
+    case confirmWhole
     /// The status has no usable content: an error of the server or of the request.
     case refused
   }
@@ -72,12 +74,13 @@ package struct Resumption: Sendable {
   ///
   /// A 206 is used only if it begins with the first missing byte, has the same length, the same
   /// strong validator and the same content coding, and does not contradict itself. A 206 without a
-  /// validator is not used, because the server may not support `If-Range`. If the complete length
-  /// is unknown, no part can be recognised as the last one, so the body is not used. A 304 or 412
-  /// refers to conditions that the request did not have.
+  /// validator is not used, because the server may not support `If-Range`; a 416 seldom has one. If
+  /// the complete length is unknown, no part can be recognised as the last one, so the body is not
+  /// used. A 304 or 412 refers to conditions that the request did not have.
   package func judge(_ head: HTTPResponseHead) -> Answer {
     switch head.status {
     case 200, 203: return .startOver
+    case 416 where completeLength == nil && isWhole(by: head): return .confirmWhole
     case 304, 412, 416: return .askForWhole
     case 206: break
     default: return .refused
@@ -91,6 +94,13 @@ package struct Resumption: Sendable {
       range.completeLength ?? length == length, range.last < length
     else { return .askForWhole }
     return .goOn(end: range.last + 1, completeLength: length)
+  }
+
+  /// Returns whether a 416 says that the representation has as many bytes as are there (RFC 9110,
+  /// section 15.5.17).
+  private func isWhole(by head: HTTPResponseHead) -> Bool {
+    head.fields.only(named: "Content-Range")?.text
+      == ContentRange.unsatisfiedFieldValue(completeLength: offset)
   }
 
   /// Returns whether a download with these fields can be resumed.

@@ -82,6 +82,44 @@ struct DownloadRunAttemptTests {
     #expect(sandbox.bytes() == big)
   }
 
+  @Test(arguments: [true, false])
+  func `a body whose end alone was lost is confirmed, and not sent again`(isSame: Bool) async throws
+  {
+    let server = FileServer(
+      big, faults: [.init(fields: [HTTPField("Content-Length", "")], cut: big.count)])
+    let downloader = sandbox.downloader(server)
+    #expect(
+      await sandbox.failure(downloader, sandbox.asked())
+        == .transport(TransportError(.truncatedBody, url: "http://example.com/big")))
+    // The server does not know `If-Range`.
+    let other = content(big.count, seed: 2)
+    if !isSame {
+      server.change(other, tag: "\"2\"")
+      server.fail(
+        .init(status: 416, fields: [HTTPField("Content-Range", "bytes */\(big.count)")]))
+    }
+    let file = try await downloader.download(sandbox.asked())
+    #expect(file.receivedBytes == (isSame ? 0 : UInt64(big.count)))
+    #expect(sandbox.bytes() == (isSame ? big : other) && sandbox.names == [".json", "file"])
+    #expect(server.ranges == ["", "bytes=1000000-", ""])
+  }
+
+  @Test func `without a connection it is not taken for the whole without a confirmation`()
+    async throws
+  {
+    let server = FileServer(
+      big,
+      faults: [
+        .init(fields: [HTTPField("Content-Length", "")], cut: big.count), .init(),
+        .init(error: .cannotResolve),
+      ])
+    let downloader = sandbox.downloader(server)
+    for _ in 0..<2 { _ = await sandbox.failure(downloader, sandbox.asked()) }
+    #expect(sandbox.bytes() == nil && server.requests.count == 3)
+    _ = try await downloader.download(sandbox.asked())
+    #expect(sandbox.bytes() == big && server.sent == big.count)
+  }
+
   @Test(arguments: [false, true])
   func `tries end where nothing is won by them`(refusesRanges: Bool) async throws {
     // A server that always breaks off, and denies the range or has another file each time.

@@ -121,6 +121,17 @@ struct ResumptionTests {
     #expect(resumption.judge(head) == .askForWhole)
   }
 
+  @Test(arguments: [
+    ("bytes */100", Resumption.Answer.confirmWhole), ("bytes */101", .askForWhole),
+    ("bytes */*", .askForWhole), ("", .askForWhole),
+  ])
+  func `a 416 says that all bytes are there`(range: String, expected: Resumption.Answer) throws {
+    var head = HTTPResponseHead(status: 416)
+    if !range.isEmpty { head.fields.append(HTTPField("Content-Range", range)) }
+    #expect(try #require(resumption(length: nil)).judge(head) == expected)
+    #expect(try #require(resumption()).judge(head) == .askForWhole)
+  }
+
   @Test func `a length that was not known is learnt`() throws {
     let head = HTTPResponseHead(
       status: 206,
