@@ -104,7 +104,8 @@ public struct OfflineCacheOptions: Sendable {
   #if canImport(Darwin)
     /// The options of URLSession, which a cache without a transport of its own uses: the choice of
     /// networks, waiting for one, and a callback for certificates. Leave `backgroundIdentifier` `nil`:
-    /// it is for a downloader of its own.
+    /// it is for a downloader of its own. With `waitsForConnectivity`, a request waits even if a stored
+    /// response could stand in, unless ``reachability`` says that there is no network.
     public var urlSession = URLSessionOptions()
 
     /// Whether the files are left out of the user's backups.
