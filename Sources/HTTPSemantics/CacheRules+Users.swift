@@ -72,15 +72,11 @@ extension HTTPRequest {
   /// fields, apart from those that a proxy adds and those that never identify a user. Any other may
   /// be a credential (`X-Api-Key`).
   package func hasSameUser(as other: HTTPRequest) -> Bool {
-    func identifying(_ request: HTTPRequest) -> [HTTPField] {
+    func identifying(_ request: HTTPRequest) -> [(name: String, value: [UInt8])] {
       request.fields.filter { HTTPFields.mayIdentifyUser($0.name) }
-        .sorted { $0.name.lowercased() < $1.name.lowercased() }
+        .map { ($0.name.lowercased(), $0.value) }.sorted { $0.name < $1.name }
     }
-    let (mine, others) = (identifying(self), identifying(other))
-    return mine.count == others.count
-      && zip(mine, others).allSatisfy {
-        $0.name.lowercased() == $1.name.lowercased() && $0.value == $1.value
-      }
+    return identifying(self).elementsEqual(identifying(other), by: ==)
   }
 
   /// Whether the request has a field that identifies its user: `Cookie` or `Authorization`.
