@@ -87,11 +87,12 @@ extension HTTPRequest {
 }
 
 extension HTTPFields {
-  /// The request fields that tell where a request comes from or goes to, in lower case.
+  /// The request fields that tell where a request comes from or goes to, or number it, in lower case.
   /// `X-Forwarded-User` and others name the user.
   fileprivate static let ofTheWay: Set<String> = [
-    "forwarded", "host", "referer", "via", "x-forwarded-for", "x-forwarded-host",
-    "x-forwarded-port", "x-forwarded-proto", "x-forwarded-server",
+    "connection", "forwarded", "host", "referer", "traceparent", "tracestate", "via",
+    "x-correlation-id", "x-forwarded-for", "x-forwarded-host", "x-forwarded-port",
+    "x-forwarded-proto", "x-forwarded-server", "x-real-ip", "x-request-id",
   ]
 
   /// Returns whether a request field may identify the user.

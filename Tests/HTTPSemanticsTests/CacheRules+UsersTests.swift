@@ -110,8 +110,10 @@ struct CacheRulesUsersTests {
     for name in ["X-Api-Key", "Cookie", "Authorization", "x-forwarded-user"] {
       #expect(try mayBePersonal(name), "\(name)")
     }
-    for name in ["Accept", "Sec-Fetch-Mode", "Origin", "Referer", "Via", "X-Forwarded-For", "HOST"]
-    {
+    for name in [
+      "Accept", "Sec-Fetch-Mode", "Origin", "Referer", "Via", "X-Forwarded-For", "HOST",
+      "Traceparent", "X-Request-ID",
+    ] {
       #expect(try !mayBePersonal(name), "\(name)")
     }
   }
