@@ -5,7 +5,7 @@ internal import CacheSystem
 ///
 /// `Catalog+Shards` keeps track of the directory `entries`, which `removeAll` replaces;
 /// `Catalog+Checking` has the queries of a check.
-package final class Catalog: Sendable {
+package final class Catalog: ReaderUser {
   let reader: JournalReader
   package let writer: JournalWriter
   let journal: Journal
@@ -14,8 +14,6 @@ package final class Catalog: Sendable {
   let fileSystem: any FileSystem
   let clock: any WallClock
 
-  var path: String { tree.path }
-  var place: StorePlace { tree.place }
   var isReadOnly: Bool { place.isReadOnly }
   var isSupervised: Bool { place.isSupervised }
   var state: Lock<StoreState> {

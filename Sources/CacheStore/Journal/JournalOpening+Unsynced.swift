@@ -60,7 +60,7 @@ extension JournalOpening {
     let sequence = reader.state.withLock { $0.journal.sequence }
     var search = UnsyncedSearch(synced: marked ?? 0)
     for segment in newest {
-      guard let (end, isTail) = search.firstUnsynced(in: segment, writer.hashSeed, fileSystem)
+      guard let (end, isTail) = search.firstUnsynced(in: segment, tree.hashSeed, fileSystem)
       else { continue }
       do throws(StoreError) {
         try writer.prepareCut(after: segment.number)

@@ -6,13 +6,9 @@ internal import Synchronization
 ///
 /// After a restart of the machine without a clean end, the newest segment may lack what was not
 /// synced: records, and bodies whose records are there (`JournalOpening+Unsynced`).
-struct JournalOpening {
+struct JournalOpening: ReaderUser {
   let writer: JournalWriter
   var reader: JournalReader { writer.reader }
-  var tree: Tree { writer.tree }
-  var place: StorePlace { writer.place }
-  var journal: Journal { writer.journal }
-  var fileSystem: any FileSystem { writer.fileSystem }
   private var isReadOnly: Bool { place.isReadOnly }
   private var isSupervised: Bool { place.isSupervised }
 

@@ -7,28 +7,12 @@ internal import Synchronization
 ///
 /// `JournalWriter+Segments` begins segments, `+Tail` cuts off what a killed process or a loss of power
 /// has left, `+Session` has the session of this process, `+Clear` the removal of all entries.
-package final class JournalWriter: Sendable {
+package final class JournalWriter: ReaderUser {
   let reader: JournalReader
-  let path: String
-  let tree: Tree
-  let place: StorePlace
-  let journal: Journal
-  let fileSystem: any FileSystem
-  let hashSeed: UInt64
-  let upkeep: Upkeep
   /// The number of the last record when the store last looked whether it may rest.
   let restSequence = Atomic<UInt64>(0)
 
-  init(_ reader: JournalReader) {
-    self.reader = reader
-    path = reader.tree.path
-    tree = reader.tree
-    place = reader.place
-    journal = reader.journal
-    fileSystem = reader.fileSystem
-    hashSeed = reader.hashSeed
-    upkeep = reader.upkeep
-  }
+  init(_ reader: JournalReader) { self.reader = reader }
 
   /// Appends the records that `prepare` returns. If there is room for some of them only, these may stay
   /// although an error is thrown: so each must be right without those that follow.
@@ -120,7 +104,7 @@ package final class JournalWriter: Sendable {
     // Safety: the array outlives the call.
     unsafe bytes.withUnsafeBytes { buffer in
       var written = SegmentReader(
-        segment.number, hashSeed: hashSeed, from: state.journal.position)
+        segment.number, hashSeed: tree.hashSeed, from: state.journal.position)
       unsafe written.read(buffer) { reader.apply($0, of: segment, to: &state) }
     }
   }
