@@ -48,6 +48,19 @@ import ToolTesting
     #expect(absent.errors.hasPrefix("offlinecache: \\xff\\n\\x1b[\\x80\\x07: there is no such "))
   }
 
+  @Test func `bytes that are no text are in the json as hex`() throws {
+    let tool = ToolRun()
+    let words = ["put", "k", "-", "--tag", "\u{FFFD}", "--field", "X-Name: caf\u{FFFD}"]
+    let bytes = words.map {
+      Array($0.unicodeScalars.map { $0 == "\u{FFFD}" ? 0xE9 : UInt8($0.value) })
+    }
+    let put = try tool.run(bytes: bytes, input: [1])
+    #expect(put.status == 0, "\(put.errors)")
+    let json = try tool.run("show", "k", "--json").text
+    #expect(json.contains("[\"X-Name\",\"caf\u{FFFD}\",\"636166e9\"]"), "\(json)")
+    #expect(json.contains("\"tags_hex\":[\"e9\"]"), "\(json)")
+  }
+
   @Test func `metadata is shown as a table and as json`() throws {
     let tool = ToolRun()
     let put = try tool.run(

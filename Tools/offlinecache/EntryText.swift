@@ -21,7 +21,7 @@ extension EntryInfo {
   /// The entry with all its metadata, as JSON.
   ///
   /// JSON text is Unicode. In a key that is not UTF-8, `key` has replacement characters, and
-  /// `key_hex` has the bytes.
+  /// `key_hex` has the bytes. Those of a field follow its name and value; those of tags are in `tags_hex`.
   var json: JSONText {
     var members: [(String, JSONText)] = [("key", .string(key.description))]
     if key.string == nil { members.append(("key_hex", .string(key.bytes.hexadecimal))) }
@@ -34,13 +34,20 @@ extension EntryInfo {
       ("user_info", json(of: userInfo)),
       ("tags", .array(tags.map { .string($0.description) })),
     ]
+    if tags.contains(where: { $0.string == nil }) {
+      members.append(("tags_hex", .array(tags.map { .string($0.bytes.hexadecimal) })))
+    }
     return .object(members)
   }
 
   /// Returns an array of pairs, because a name may occur more than once.
   private func json(of fields: [Field]) -> JSONText {
     .array(
-      fields.map { .array([.string($0.name.description), .string($0.value.description)]) })
+      fields.map { field in
+        let pair = [JSONText.string(field.name.description), .string(field.value.description)]
+        let isText = field.value.string != nil
+        return .array(isText ? pair : pair + [.string(field.value.bytes.hexadecimal)])
+      })
   }
 }
 
