@@ -8,7 +8,7 @@ extension Recovery {
     /// It has the same content. Or the system cannot read it now; or the record cannot be read, and
     /// it names the body in the index.
     case same
-    /// It is missing, damaged, or older than the record.
+    /// It is missing, damaged, or older than the record; or it has the number of a lost record.
     case outdated
     /// It is newer than the record: the record of a later change is lost.
     case newer
@@ -28,7 +28,11 @@ extension Recovery {
       return document.entry.digest == slot.digest ? .same : .outdated
     }
     if record.isSame(as: document.entry), (document.body != nil) == slot.isEmbedded {
-      return .same
+      // With the number of a lost record, the file would look newer than a later removal.
+      let isLost = catalog.state.withLock { state in
+        document.sequence.map { state.journal.isLost($0) } ?? false
+      }
+      return isLost ? .outdated : .same
     }
     guard let sequence = document.sequence, sequence > record.sequence,
       record.hasKey(document.entry.key)

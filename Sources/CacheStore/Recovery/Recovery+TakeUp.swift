@@ -265,6 +265,10 @@ extension Recovery {
       return false
     }
     if record.isSame(as: entry) {
+      // A later removal must get a higher number.
+      if let sequence = document.sequence, sequence > record.sequence, !catalog.isReadOnly {
+        try writer.noteLostRecords(through: sequence)
+      }
       // The file may have the body although the record says that it is in a file of its own.
       return document.body == nil || located.slot.isEmbedded || tree.hasBody(located)
     }

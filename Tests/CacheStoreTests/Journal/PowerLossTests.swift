@@ -95,6 +95,43 @@ import Testing
     store.close()
   }
 
+  @Test(arguments: [false, true])
+  func `a removal counts though the file had the number of a lost record`(others: Bool) throws {
+    let folder = JournalFolder()
+    let files = FaultyFiles()
+    var store = try folder.open()
+    try store.put([4], for: "k")
+    try store.pin("k")
+    let segment = try #require(folder.segments.first)
+    let journal = folder.bytes(segment)
+    for number in 0..<4 {
+      try store.put([1], for: Self.key(number))
+      if !others { try store.remove(Self.key(number)) }
+    }
+    for _ in 0..<50 { try store.pin("k") }
+    store.close()
+    try folder.write(journal, to: segment)
+    try folder.leaveDeadSession()
+    store = try folder.open(Options(fileSystem: files))
+    store.waitUntilIdle()
+    files.faults.set { $0.kind == .removeFile ? .inputOutput : nil }
+    #expect(try store.remove("k") == 1)
+    for key: ByteString in ["x", "y"] { try store.put([1], for: key) }
+    store.close()
+    let last = try #require(folder.segments.last)
+    var bytes = folder.bytes(last)
+    let puts = folder.records(in: last).filter { $0.header.type == .put }
+    let lost = try #require(puts.dropLast().last)
+    bytes[lost.offset + lost.header.length - 1] ^= 1
+    try folder.write(bytes, to: last)
+    try folder.leaveDeadSession()
+    store = try folder.open()
+    #expect(store.lookUp("k").entry == nil)
+    store.waitUntilIdle()
+    #expect(store.lookUp("k").entry == nil && store.lookUp("y").entry != nil)
+    store.close()
+  }
+
   @Test func `changed metadata stays though the old file is there again`() throws {
     let folder = try cut { try $0.update(Self.key(4)) { $0 = Self.note("new") } }
     let store = try folder.open()
