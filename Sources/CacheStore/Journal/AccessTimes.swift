@@ -71,11 +71,8 @@ final class AccessTimes: CatalogUser {
     pendingTouches.announce(place.staging.raw, fileSystem)
     // The store may have been closed since the access.
     if reader.state.withLock({ $0.isClosing || $0.isClosed }) { return withdraw() }
-    requestFlush()
+    upkeep.requestTouches()
   }
-
-  /// Requests that the access times are written to the journal, which others wait for.
-  func requestFlush() { upkeep.request(.touches, after: PendingTouches.delayNanoseconds) }
 
   /// Waits until the journal has the access times of other processes, which write them within a
   /// second. At most 1.3 seconds, so that a process that is stopped, or reads all the time, does

@@ -29,6 +29,8 @@ final class Upkeep: Sendable {
     /// The work that was requested, with the times by the monotonic clock from which it is done.
     var dueAt: [UpkeepWork: Int64] = [:]
     var damaged: [Slot] = []
+    /// The time before which access times are not written again.
+    var touchesFrom: Int64 = 0
     /// Whether a thread waits for a comparison that has not begun yet, so that it is not put off.
     var isReconcilingAwaited = false
     /// The time before which no comparison is done that is not urgent.
@@ -110,6 +112,9 @@ final class Upkeep: Sendable {
     }
   }
 
+  /// Requests that access times are written to the journal: a second after the last ones.
+  func requestTouches() { plan { $0.request(.touches, at: $0.touchesFrom) } }
+
   /// Requests a comparison of tree and journal that is not urgent. It takes a tenth of the time at most.
   func requestReconcilingInTurn() {
     plan { $0.dueAt[.reconcile] = $0.dueAt[.reconcile] ?? $0.comparesInTurnAt }
@@ -189,7 +194,10 @@ final class Upkeep: Sendable {
   private func start() {
     do throws(SystemError) {
       try startThread { [self] in
-        state.change { $0.thread = threadNumber() }
+        state.change { state in
+          state.thread = threadNumber()
+          state.touchesFrom = monotonicNanoseconds() + PendingTouches.delayNanoseconds
+        }
         while let work = next() {
           state.change { $0.perform }?(work)
           state.change { $0.isBusy = false }
@@ -236,8 +244,11 @@ final class Upkeep: Sendable {
 
   private func takeDue(_ state: inout State) -> Set<UpkeepWork> {
     let now = monotonicNanoseconds()
-    let due = Set(state.dueAt.filter { $0.value <= now }.keys)
+    var due = Set(state.dueAt.filter { $0.value <= now }.keys)
     if due.isEmpty { return due }
+    // What takes longer than others wait for access times begins with these.
+    if state.dueAt[.touches] != nil, due != [.settle] { due.insert(.touches) }
+    if due.contains(.touches) { state.touchesFrom = now + PendingTouches.delayNanoseconds }
     for work in due { state.dueAt[work] = nil }
     state.isBusy = true
     if due.contains(.reconcile) { state.isReconcilingAwaited = false }
@@ -282,7 +293,7 @@ extension Evictor {
       compactor.tendJournal()
     }
     // What could not be appended is tried again.
-    if work.contains(.touches), (try? accessTimes.flush()) == nil { accessTimes.requestFlush() }
+    if work.contains(.touches), (try? accessTimes.flush()) == nil { upkeep.requestTouches() }
     if work.contains(.reconcile) {
       let begin = monotonicNanoseconds()
       let isCompleted = recovery.reconcile()
