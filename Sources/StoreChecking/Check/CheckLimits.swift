@@ -6,12 +6,12 @@ enum CheckLimits {
   /// The most foreign names of one directory that are findings of their own. One more finding has
   /// the count of the others.
   static let strays = 64
-  /// The most names in the journal (segments and foreign names), and the most sessions.
+  /// The most names in the journal, segments and foreign names.
   static let segments = 1 << 20
   /// The most findings of one kind in one segment of the journal.
   static let segmentFindings = 64
-  /// The number of names from which a foreign directory is not searched for entries.
-  static let searched = 1 << 20
+  /// The number of names from which `staging` and foreign directories are not searched.
+  static let listed = 1 << 20
   /// The most attempts of a step if all entries are removed meanwhile.
   static let attempts = 8
   /// The most rounds of repair of one key, because a repair may show new damage.

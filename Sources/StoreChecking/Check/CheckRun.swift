@@ -155,7 +155,7 @@ final class CheckRun: Sendable {
       let journal = try? files.open(Layout.journal, in: root, [.read, .directory])
     else { return }
     // The check of the journal reports an error.
-    let names = (try? files.names(in: journal.raw, limit: CheckLimits.segments)) ?? []
+    let names = (try? files.names(in: journal.raw)) ?? []
     for (name, _) in names where !cancellation.isSet && Layout.segmentNumber(name) != nil {
       guard let status = try? files.status(at: name, in: journal.raw), status.kind == .file,
         status.mode & 0o600 != 0o600

@@ -17,7 +17,7 @@ enum StagingCheck {
     var result = Result()
     do throws(SystemError) {
       let staging = try fileSystem.open(Layout.staging, in: root, [.read, .directory])
-      for (name, kind) in try fileSystem.names(in: staging.raw, limit: CheckLimits.segments) {
+      for (name, kind) in try fileSystem.names(in: staging.raw) {
         if kind != .directory || !Layout.isSession(name) {
           result.foreign.append(name)
           continue

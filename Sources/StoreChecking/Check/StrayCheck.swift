@@ -56,7 +56,7 @@ struct StrayCheck {
   ) throws(SystemError) -> Bool {
     var tally = StrayTally(path: path)
     var isDone = true
-    for name in try names(in: directory, where: { $1 == .directory }) {
+    for (name, _) in try fileSystem.names(in: directory.raw, where: { $1 == .directory }) {
       if run.cancellation.isSet { return false }
       do throws(SystemError) {
         guard let inner = try openDirectory(name, in: directory.raw),
@@ -81,22 +81,6 @@ struct StrayCheck {
     } catch  where error == .notFound || error.isWrongKind { return nil }
   }
 
-  /// Returns the names in a foreign directory that may have entries.
-  ///
-  /// - Throws: `tooLarge` if there are too many to be searched for entries.
-  private func names(
-    in directory: borrowing Descriptor, where isWanted: (PathName, FileKind) -> Bool
-  ) throws(SystemError) -> [PathName] {
-    var (names, count) = ([PathName](), 0)
-    try fileSystem.list(directory.raw) { name, kind in
-      count += 1
-      if isWanted(name, kind) { names.append(name) }
-      return count < CheckLimits.searched
-    }
-    if count == CheckLimits.searched { throw .tooLarge }
-    return names
-  }
-
   @discardableResult
   private func tellMisplaced(
     _ key: ByteString, _ name: PathName, in directory: Int32, _ tally: inout StrayTally
@@ -112,10 +96,10 @@ struct StrayCheck {
   /// Returns the key of a whole entry in a directory (a metadata file of this store and its body);
   /// `nil` if there is none.
   private func misplaced(_ directory: borrowing Descriptor) throws(SystemError) -> ByteString? {
-    let names = try names(in: directory) { name, _ in
+    let names = try fileSystem.names(in: directory.raw) { name, _ in
       if case .metadata = Layout.keyFile(name) { true } else { false }
     }
-    for name in names {
+    for (name, _) in names {
       guard let document = try document(name, directory) else { continue }
       if document.body != nil { return document.entry.key }
       if try hasBody(of: document.entry, directory) { return document.entry.key }

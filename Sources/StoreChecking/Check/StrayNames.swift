@@ -115,15 +115,19 @@ struct StrayNames {
 }
 
 extension FileSystem {
-  /// Returns the first names in a directory.
+  /// Returns names in a directory.
+  ///
+  /// - Throws: `tooLarge` if there are too many.
   func names(
-    in directory: Int32, limit: Int
+    in directory: Int32, where isWanted: (PathName, FileKind) -> Bool = { _, _ in true }
   ) throws(SystemError) -> [(name: PathName, kind: FileKind)] {
-    var names: [(PathName, FileKind)] = []
+    var (names, count) = ([(PathName, FileKind)](), 0)
     try list(directory) { name, kind in
-      names.append((name, kind))
-      return names.count < limit
+      count += 1
+      if isWanted(name, kind) { names.append((name, kind)) }
+      return count < CheckLimits.listed
     }
+    if count == CheckLimits.listed { throw .tooLarge }
     return names
   }
 }
