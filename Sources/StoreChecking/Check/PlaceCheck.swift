@@ -34,7 +34,7 @@ struct PlaceCheck {
     check.addRootPermissions(status)
     for name in directories { check.look(at: name, .directory) }
     check.look(at: Layout.lock, .file)
-    check.lookAtTag()
+    check.lookAtTag(root)
     check.lookAtDescription(root)
     return check.result
   }
@@ -55,22 +55,25 @@ struct PlaceCheck {
     }
   }
 
-  private mutating func lookAtTag() {
+  private mutating func lookAtTag(_ root: borrowing Descriptor) {
     let name = Layout.backupTag
-    guard let status = try? fileSystem.status(at: name, in: root) else {
+    do throws(SystemError) {
+      let status = try fileSystem.status(at: name, in: root.raw)
+      guard status.kind == .file else {
+        add(.wrongKind, name, "\(status.kind.words), should be a file")
+        add(.tagWrong, name, "another thing stands there")
+        return
+      }
+      addPermissions(status, name)
+      let expected = Array(Layout.backupTagText.prefix { $0 != "\n" }.utf8)
+      let file = try fileSystem.open(name, in: root, [.read])
+      if try fileSystem.readBytes(file, count: expected.count, at: 0) != expected {
+        add(.tagWrong, name, "its first line is not the signature")
+      }
+    } catch  where error == .notFound {
       add(.tagWrong, name, "it is missing")
-      return
-    }
-    guard status.kind == .file else {
-      add(.wrongKind, name, "\(status.kind.words), should be a file")
-      add(.tagWrong, name, "another thing stands there")
-      return
-    }
-    addPermissions(status, name)
-    let expected = Array(Layout.backupTagText.prefix { $0 != "\n" }.utf8)
-    guard let file = try? fileSystem.open(name, in: root, [.read]) else { return }
-    if (try? fileSystem.readBytes(file, count: expected.count, at: 0)) != expected {
-      add(.tagWrong, name, "its first line is not the signature")
+    } catch {
+      add(.unreadable, name, error.description)
     }
   }
 

@@ -1,6 +1,7 @@
 import CacheFormat
 import CacheStore
 import CacheSystem
+import SimulatedFiles
 import StoreChecking
 import Testing
 
@@ -137,6 +138,16 @@ import Testing
     #expect(try sandbox.check().kinds == [.tagWrong])
     try sandbox.remove("CACHEDIR.TAG")
     #expect(try sandbox.check().kinds == [.tagWrong])
+  }
+
+  @Test(arguments: [FileCall.Kind.statusAt, .open, .read])
+  func `a tag that cannot be read is neither missing nor wrong`(_ kind: FileCall.Kind) throws {
+    let sandbox = try CheckSandbox.withOneEntry()
+    let files = FaultyFiles()
+    files.faults.set { call in
+      call.kind == kind && call.name == "CACHEDIR.TAG" ? .inputOutput : nil
+    }
+    #expect(try sandbox.repair(.safe, fileSystem: files).kinds == [.unreadable])
   }
 
   @Test(arguments: [nil, "", "something", "lock", "CACHEDIR.TAG", "journal/2026-11-28.md"])
