@@ -55,6 +55,13 @@ final class CheckRun: Sendable {
     finding.kind == .entryUnrecorded && state.withLock { !$0.hasJournal }
   }
 
+  /// Reports a directory that cannot be listed. It may have entries, unless it was removed meanwhile.
+  func tell(unreadable path: [UInt8], _ error: SystemError) {
+    if error == .notFound { return }
+    mender?.hasFailed.set()
+    reporter.tell(Finding(.unreadable, path: path, detail: error.description))
+  }
+
   func perform() throws(CheckError) -> CheckReport {
     let root = try openRoot()
     // A repair of the directory writes.

@@ -31,12 +31,6 @@ final class Reporter: Sendable {
     }
   }
 
-  /// Reports a directory that cannot be listed. One that was removed meanwhile is none.
-  func tell(unreadable path: [UInt8], _ error: SystemError) {
-    if error == .notFound { return }
-    tell(Finding(.unreadable, path: path, detail: error.description))
-  }
-
   func tell(_ findings: [Finding]) {
     for finding in findings { tell(finding) }
   }

@@ -66,8 +66,7 @@ final class ShardCheck {
     } catch {
       if error == .notFound || error.isWrongKind { return true }
       if error.isOutOfDescriptors { throw CheckError(error, path: run.path) }
-      run.reporter.tell(
-        Finding(.unreadable, path: path(of: number), detail: error.description))
+      run.tell(unreadable: path(of: number), error)
       return false
     }
     try checkNames(in: shard, number, entries, &missing)
@@ -101,10 +100,7 @@ final class ShardCheck {
         return failure == nil && count < CheckLimits.names
       }
     } catch {
-      if !store.isOutdated(entries) {
-        run.reporter.tell(
-          Finding(.unreadable, path: path(of: number), detail: error.description))
-      }
+      if !store.isOutdated(entries) { run.tell(unreadable: path(of: number), error) }
     }
     if let failure { throw failure }
     try check(hashes, in: number, raw, entries)

@@ -45,7 +45,7 @@ struct StrayCheck {
       tell(
         Suspicion(kind: .foreignFile, path: path, name: name, detail: kind.words),
         name, in: directory, &tally, mayMend: mayMove)
-    } catch { run.reporter.tell(unreadable: path, error) }
+    } catch { run.tell(unreadable: path, error) }
   }
 
   /// Searches a foreign directory for entries one level below it.
@@ -64,7 +64,7 @@ struct StrayCheck {
         else { continue }
         if case .failed = tellMisplaced(key, name, in: directory.raw, &tally) { isDone = false }
       } catch {
-        run.reporter.tell(unreadable: tally.path(name), error)
+        run.tell(unreadable: tally.path(name), error)
         isDone = false
       }
     }

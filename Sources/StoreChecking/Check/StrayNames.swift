@@ -46,7 +46,7 @@ struct StrayNames {
         if !isKnown(name) { strays.checkForeign(name, in: raw, &tally) }
         return count < CheckLimits.names && !run.cancellation.isSet
       }
-    } catch { run.reporter.tell(unreadable: path, error) }
+    } catch { run.tell(unreadable: path, error) }
     strays.end(tally)
   }
 
@@ -58,7 +58,7 @@ struct StrayNames {
       var tally = StrayTally(path: part.bytes)
       for name in foreign { strays.checkForeign(name, in: directory.raw, &tally) }
       strays.end(tally)
-    } catch  where error.isOfPlace {} catch { run.reporter.tell(unreadable: part.bytes, error) }
+    } catch  where error.isOfPlace {} catch { run.tell(unreadable: part.bytes, error) }
   }
 
   private func checkShards() {
@@ -88,7 +88,7 @@ struct StrayNames {
         check(status, .file, name, in: journal.raw, below: Layout.journal)
       }
     } catch  where error.isOfPlace {} catch {
-      run.reporter.tell(unreadable: Layout.journal.bytes, error)
+      run.tell(unreadable: Layout.journal.bytes, error)
     }
   }
 

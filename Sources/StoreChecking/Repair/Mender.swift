@@ -31,7 +31,7 @@ struct Mender: Sendable {
   /// Whether the journal was whole at the beginning, so that files without a record were never
   /// promised.
   private let wasWhole: Bool
-  /// Set if a repair failed. Then what dead processes left stays.
+  /// Set if entries could not be repaired or read. Then what dead processes left stays.
   let hasFailed = Flag()
 
   var catalog: Catalog { store.catalog }
@@ -257,7 +257,7 @@ extension Mender {
       try recovery.removeUnfinished()
       // Dead sessions are the sign that tree and journal have to be compared.
       if hasFailed.isSet {
-        return .failed("something could not be mended; what dead processes left stays until it is")
+        return .failed("not all could be mended; what dead processes left stays until it is")
       }
       try recovery.completeRemovals(of: dead)
       try catalog.checkReadable()

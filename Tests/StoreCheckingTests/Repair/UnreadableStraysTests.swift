@@ -76,12 +76,7 @@ import Testing
       let sandbox = try sandbox(.moved)
       try sandbox.makeDirectory("staging/0123456789abcdef")
       let (files, calls) = files(failing: .open, at: place)
-      let listener = Listener()
-      let options = CheckOptions(depth: .deep, repair: .all, jobs: 1, fileSystem: files)
-      let checker = StoreChecker(at: sandbox.root, options: options)
-      // One pass.
-      _ = try? CheckRun(checker, options, listener, HashedFiles(keepsAll: true)).perform()
-      for finding in listener.findings where finding.kind == .entryMisplaced {
+      for finding in findings(ofOnePassOver: sandbox, files) where finding.kind == .entryMisplaced {
         guard case .failed = finding.outcome else { continue }
         failures += 1
         #expect(try sandbox.names("staging").contains("0123456789abcdef"), "\(place)")
@@ -89,5 +84,31 @@ import Testing
       if calls.value <= place { break }
     }
     #expect(failures > 0)
+  }
+  @Test(arguments: ["entries", "x", "shard"])
+  func `what dead processes left stays if a directory with entries cannot be listed`(
+    _ part: String
+  ) throws {
+    let sandbox = try sandbox(.moved)
+    try sandbox.makeDirectory("staging/0123456789abcdef")
+    let shard = try sandbox.directory(of: "b").dropFirst(8).prefix(2)
+    let name = part == "shard" ? String(shard) : part
+    let (files, calls) = (FaultyFiles(), CallCounter())
+    // The first list is that of the search for lost records.
+    files.faults.set { call in
+      let isPart = part == "x" ? call.name.hasSuffix("x") : call.name == name
+      guard call.kind == .list, isPart else { return nil }
+      return part != "shard" || calls.next() > 0 ? .inputOutput : nil
+    }
+    #expect(findings(ofOnePassOver: sandbox, files).contains { $0.kind == .unreadable })
+    #expect(try sandbox.names("staging") == ["0123456789abcdef"])
+  }
+
+  private func findings(ofOnePassOver sandbox: CheckSandbox, _ files: FaultyFiles) -> [Finding] {
+    let listener = Listener()
+    let options = CheckOptions(depth: .deep, repair: .all, jobs: 1, fileSystem: files)
+    let checker = StoreChecker(at: sandbox.root, options: options)
+    _ = try? CheckRun(checker, options, listener, HashedFiles(keepsAll: true)).perform()
+    return listener.findings
   }
 }
