@@ -1,8 +1,11 @@
+import CLibrary
 import CacheFormat
 import CacheStore
 import CacheSystem
-import StoreChecking
+import SimulatedFiles
 import Testing
+
+@testable import StoreChecking
 
 @Suite struct MenderMisplacedTests {
   /// How a directory of a key gets to another place.
@@ -129,15 +132,7 @@ import Testing
   private func repair(_ damage: Damage, _ level: RepairLevel, fromShard shard: String) throws {
     let sandbox = CheckSandbox()
     let model = try sandbox.fillModel()
-    // The copy is in a shard that is checked before or after that of the key.
-    let candidates = ["single3", "single5", "single7"] as [ByteString]
-    let key = try #require(
-      try candidates.first { try !sandbox.directory(of: $0).hasPrefix("entries/\(shard)/") })
-    let directory = try sandbox.directory(of: key)
-    if try !sandbox.names("entries").contains(shard) {
-      try sandbox.makeDirectory("entries/\(shard)")
-    }
-    try sandbox.copyDirectory(directory, to: "entries/\(shard)" + directory.dropFirst(10))
+    let key = try copyAnEntry(toShard: shard, of: sandbox)
     try self.damage(key, of: sandbox, damage)
     let repaired = try sandbox.expectRepaired(level)
     #expect(repaired.report.lostEntries == 0)
@@ -146,6 +141,19 @@ import Testing
     if shard == "00" || damage != .cutBodyWithoutRecord {
       #expect(try sandbox.names("quarantine") == [])
     }
+  }
+
+  /// Copies the directory of a key to a shard that is checked before or after that of the key.
+  private func copyAnEntry(toShard shard: String, of sandbox: CheckSandbox) throws -> ByteString {
+    let candidates = ["single3", "single5", "single7"] as [ByteString]
+    let key = try #require(
+      try candidates.first { try !sandbox.directory(of: $0).hasPrefix("entries/\(shard)/") })
+    let directory = try sandbox.directory(of: key)
+    if try !sandbox.names("entries").contains(shard) {
+      try sandbox.makeDirectory("entries/\(shard)")
+    }
+    try sandbox.copyDirectory(directory, to: "entries/\(shard)" + directory.dropFirst(10))
+    return key
   }
 
   private func damage(_ key: ByteString, of sandbox: CheckSandbox, _ damage: Damage) throws {
@@ -159,13 +167,19 @@ import Testing
     }
   }
 
-  @Test func `a safe repair leaves an older copy of an entry that is damaged`() throws {
+  /// Makes a store with a damaged entry of which a foreign directory has an older version.
+  private func sandboxWithOlderCopy() throws -> CheckSandbox {
     let sandbox = CheckSandbox()
     _ = try sandbox.fillModel()
     let directory = try sandbox.directory(of: "single5")
     try sandbox.copyDirectory(directory, to: "entries/read first")
     try sandbox.fill { try $0.put([1, 2, 3], for: "single5") }
     try sandbox.cut(try RepairCase.body(sandbox, "single5"), by: 1)
+    return sandbox
+  }
+
+  @Test func `a safe repair leaves an older copy of an entry that is damaged`() throws {
+    let sandbox = try sandboxWithOlderCopy()
     let left = try sandbox.repair(.safe).unrepaired.map(\.kind)
     #expect(Set(left) == [.bodyShort, .entryMisplaced])
     #expect(try sandbox.names("quarantine") == [])
@@ -174,12 +188,7 @@ import Testing
   @Test(arguments: [RepairLevel.safe, .all])
   func `an older copy of an entry that was given up is not brought back`(level: RepairLevel) throws
   {
-    let sandbox = CheckSandbox()
-    _ = try sandbox.fillModel()
-    let directory = try sandbox.directory(of: "single5")
-    try sandbox.copyDirectory(directory, to: "entries/read first")
-    try sandbox.fill { try $0.put([1, 2, 3], for: "single5") }
-    try sandbox.cut(try RepairCase.body(sandbox, "single5"), by: 1)
+    let sandbox = try sandboxWithOlderCopy()
     try sandbox.fill { store in
       #expect(store.lookUp("single5").entry == nil)
       store.waitUntilIdle()

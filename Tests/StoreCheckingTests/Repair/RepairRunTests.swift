@@ -94,20 +94,17 @@ import Testing
 
   @Test func `what a later pass could not look at is not repaired`() {
     let told = ToldFindings(Listener())
-    func find(_ kind: FindingKind, _ path: String) {
-      told.found(Finding(kind, path: Array(path.utf8), detail: ""))
-    }
-    find(.bodyWrong, "entries/3f/a")
-    find(.bodyWrong, "entries/40/b")
+    told.find(.bodyWrong, "entries/3f/a")
+    told.find(.bodyWrong, "entries/40/b")
     told.beginPass()
-    find(.unreadable, "entries/3f")
+    told.find(.unreadable, "entries/3f")
     told.endPass(isPartial: false)
     #expect(told.counts[.bodyWrong] == .init(found: 2, repaired: 1))
     told.beginPass()
     told.endPass(isPartial: true)
     #expect(told.counts[.bodyWrong] == .init(found: 2, repaired: 1))
     told.beginPass()
-    find(.bodyWrong, "entries/3f/a")
+    told.find(.bodyWrong, "entries/3f/a")
     told.endPass(isPartial: false)
     #expect(told.counts[.bodyWrong] == .init(found: 2, repaired: 1))
     #expect(told.counts[.unreadable] == .init(found: 1, repaired: 1))
@@ -127,14 +124,11 @@ import Testing
 
   @Test func `what is outside of the shards and could not be looked at again is not repaired`() {
     let told = ToldFindings(Listener())
-    func find(_ kind: FindingKind, _ path: String) {
-      told.found(Finding(kind, path: Array(path.utf8), detail: ""))
-    }
-    find(.recordDamaged, "journal/00000001.log")
-    find(.stagingLeft, "staging/0123456789abcdef")
+    told.find(.recordDamaged, "journal/00000001.log")
+    told.find(.stagingLeft, "staging/0123456789abcdef")
     told.beginPass()
-    find(.unreadable, "journal")
-    find(.unreadable, "stag")
+    told.find(.unreadable, "journal")
+    told.find(.unreadable, "stag")
     told.endPass(isPartial: false)
     #expect(told.counts[.recordDamaged] == .init(found: 1, repaired: 0))
     #expect(told.counts[.stagingLeft] == .init(found: 1, repaired: 1))
@@ -159,5 +153,11 @@ import Testing
       #expect(found.allSatisfy { $0.outcome != .repaired }, "\(place)")
     }
     #expect(failures > 0)
+  }
+}
+
+extension ToldFindings {
+  fileprivate func find(_ kind: FindingKind, _ path: String) {
+    found(Finding(kind, path: Array(path.utf8), detail: ""))
   }
 }
