@@ -101,20 +101,18 @@ extension Mender {
     of directory: borrowing Descriptor, _ path: [UInt8]
   ) throws(StoreError) -> ForeignDirectory {
     var found = ForeignDirectory()
-    var names: [PathName] = []
     var bodies: Set<Digest> = []
-    try guarded(path) { () throws(SystemError) in
-      try fileSystem.list(directory.raw) { name, _ in
+    let names = try guarded(path) { () throws(SystemError) in
+      try fileSystem.names(in: directory.raw) { name, _ in
         switch Layout.keyFile(name) {
-        case .metadata: names.append(name)
-        case .body(let digest) where bodies.count < KeyScene.maximumExtras: bodies.insert(digest)
-        case .body, .foreign: found.hasOthers = true
+        case .metadata: return true
+        case .body(let digest): bodies.insert(digest)
+        case .foreign: found.hasOthers = true
         }
-        if names.count == KeyScene.maximumExtras { found.hasOthers = true }
-        return names.count < KeyScene.maximumExtras
+        return false
       }
     }
-    for file in names {
+    for (file, _) in names {
       guard let entry = try readDocument(file, directory, path)?.entry else {
         found.hasOthers = true
         continue

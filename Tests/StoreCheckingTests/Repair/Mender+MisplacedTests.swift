@@ -209,4 +209,22 @@ import Testing
     _ = try sandbox.expectRepaired(.safe)
     #expect(try sandbox.kept(model) == model.all)
   }
+
+  @Test func `more entries in a foreign directory than are read of a key are all placed`() throws {
+    let sandbox = CheckSandbox()
+    let numbers = 0..<UInt64(KeyScene.maximumExtras + 10)
+    // The bodies are in the metadata files.
+    try sandbox.fill(settling: .within(seconds: 3_600)) { store in
+      for number in numbers { try store.put([1], for: "\(number)", variant: number) }
+    }
+    try sandbox.makeDirectory("entries/x")
+    for file in try sandbox.files(".json") {
+      try sandbox.move(file, to: "entries/x/\(file.suffix(21))")
+    }
+    #expect(try sandbox.expectRepaired().report.lostEntries == 0)
+    #expect(try sandbox.names("quarantine") == [])
+    try sandbox.fill { store in
+      #expect(numbers.allSatisfy { store.lookUp("\($0)", variant: $0).entry?.body == [1] })
+    }
+  }
 }
