@@ -173,19 +173,25 @@ extension Mender {
   ) throws(StoreError) {
     let session = try catalog.writer.ownSession()
     let new = session.unusedName()
-    let path = scene.path(name)
+    try copy(name, of: directory, to: new, session, scene.path(name))
+    try rename(new, of: session, to: name, in: directory, scene.path(name))
+  }
+
+  /// Copies a file into the session's directory.
+  func copy(
+    _ name: PathName, of directory: borrowing Descriptor, to new: PathName, _ session: Session,
+    _ path: [UInt8]
+  ) throws(StoreError) {
     let isSame = try guarded(path) { () throws(SystemError) in
       let file = try fileSystem.open(name, in: directory, [.read])
       let length = try fileSystem.status(of: file.raw).length
       guard let digest = try fileSystem.digest(of: file, count: length) else { return false }
       return try copy(file, count: length, to: new, session, digest)
     }
-    guard isSame else {
-      throw StoreError(
-        .inputOutput, path: "\(store.path)/\(String(decoding: path, as: UTF8.self))",
-        cause: "it changes while it is copied", remedy: "check again")
-    }
-    try rename(new, of: session, to: name, in: directory, scene.path(name))
+    if isSame { return }
+    throw StoreError(
+      .inputOutput, path: "\(store.path)/\(String(decoding: path, as: UTF8.self))",
+      cause: "it changes while it is copied", remedy: "check again")
   }
 
   /// Copies the first bytes of a file into the session's directory.

@@ -207,22 +207,29 @@ extension Mender {
       return try fileSystem.open(
         Layout.keyPath(hash), in: entries.directory, [.read, .directory])
     }
-    let there = try? fileSystem.status(at: metadata, in: target.raw).fileNumber
-    let mine = try? fileSystem.status(at: name, in: source.raw).fileNumber
+    let raw = target.raw
+    let (there, mine) = try guarded(path) { () throws(SystemError) in
+      var there: UInt64?
+      do throws(SystemError) {
+        there = try fileSystem.status(at: metadata, in: raw).fileNumber
+      } catch  where error == .notFound {}
+      return (there, try fileSystem.status(at: name, in: source.raw).fileNumber)
+    }
     // The same file is there if a repair was interrupted after it had made the link.
     let isTaken = there != nil && there != mine
     if isTaken {
       guard document.body == nil, try hasBodyFile(of: entry, slot, in: target, path)
       else { return false }
     }
-    if document.body == nil, try !placeBody(of: entry, from: source, in: target, path), isTaken {
-      return false
-    }
-    if there == nil {
-      try guarded(path) { () throws(SystemError) in
-        try fileSystem.link(name, in: source.raw, to: metadata, in: target.raw)
+    if document.body == nil {
+      if try !isWhole(entry, in: target) {
+        let body = Layout.body(entry.digest)
+        try link(body, of: source, to: body, in: target, path)
+      } else if isTaken {
+        return false
       }
     }
+    if there == nil { try link(name, of: source, to: metadata, in: target, path) }
     if slot != nil { return true }
     return try recovery.takeUp(hash, entry.variant, entries)
   }
@@ -239,21 +246,22 @@ extension Mender {
       && other.entry.digest == entry.digest && other.entry.length == entry.length
   }
 
-  /// Links a whole body into the directory of its key, unless it is whole there, too.
-  ///
-  /// - Returns: false if it is.
-  private func placeBody(
-    of entry: StoredEntry, from source: borrowing Descriptor, in target: borrowing Descriptor,
-    _ path: [UInt8]
-  ) throws(StoreError) -> Bool {
-    if try isWhole(entry, in: target) { return false }
-    let body = Layout.body(entry.digest)
+  /// Gives a file a second name in the directory of a key, in place of what is there. If no hard link is
+  /// possible, copies it.
+  private func link(
+    _ name: PathName, of source: borrowing Descriptor, to other: PathName,
+    in target: borrowing Descriptor, _ path: [UInt8]
+  ) throws(StoreError) {
     let session = try catalog.writer.ownSession()
     let new = session.unusedName()
-    try guarded(path) { () throws(SystemError) in
-      try fileSystem.link(body, in: source.raw, to: new, in: session.directory.raw)
+    let raw = source.raw
+    let isLinked = try guarded(path) { () throws(SystemError) in
+      do throws(SystemError) {
+        try fileSystem.link(name, in: raw, to: new, in: session.directory.raw)
+        return true
+      } catch  where error.isNoLink { return false }
     }
-    try rename(new, of: session, to: body, in: target, path)
-    return true
+    if !isLinked { try copy(name, of: source, to: new, session, path) }
+    try rename(new, of: session, to: other, in: target, path)
   }
 }

@@ -227,4 +227,21 @@ import Testing
       #expect(numbers.allSatisfy { store.lookUp("\($0)", variant: $0).entry?.body == [1] })
     }
   }
+
+  @Test(arguments: [EPERM, EMLINK, ENOTSUP, EXDEV], RepairLevel.allCases)
+  func `without hard links an entry is copied to its place`(
+    _ code: Int32, _ level: RepairLevel
+  ) throws {
+    let sandbox = CheckSandbox()
+    let model = try sandbox.fillModel()
+    let directory = try sandbox.directory(of: "single5")
+    try sandbox.move(directory, to: directory + "x")
+    let files = FaultyFiles()
+    files.faults.set { $0.kind == .link ? SystemError(code) : nil }
+    let repaired = try sandbox.repair(level, fileSystem: files)
+    #expect(repaired.unrepaired == [] && repaired.report.lostEntries == 0)
+    #expect(try sandbox.names("quarantine") == [])
+    #expect(try sandbox.check(.deep).findings == [])
+    #expect(try sandbox.kept(model) == model.all)
+  }
 }
