@@ -62,7 +62,7 @@ struct StrayCheck {
         guard let inner = try openDirectory(name, in: directory.raw),
           let key = try misplaced(inner)
         else { continue }
-        if case .failed = tellMisplaced(key, name, in: directory.raw, &tally) { isDone = false }
+        if tellMisplaced(key, name, in: directory.raw, &tally) != .repaired { isDone = false }
       } catch {
         run.tell(unreadable: tally.path(name), error)
         isDone = false

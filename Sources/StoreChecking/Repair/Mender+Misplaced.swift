@@ -16,10 +16,10 @@ extension Mender {
       case .document(let facts)? = scene.metadata[variant]?.reading
     else { return false }
     let name = Layout.metadata(variant)
-    guard
-      try place(
-        name, of: directory, held: Layout.shardNumber(of: scene.hash), shard.entries, scene.path)
-    else {
+    let placement = try place(
+      name, of: directory, held: Layout.shardNumber(of: scene.hash), shard.entries, scene.path)
+    if placement == .waiting { return false }
+    guard placement == .placed else {
       // If another entry has taken the place, this may be the only copy.
       let isCopy = try hasEntry(facts.key, facts.variant, facts.keyHash, shard.entries)
       guard level == .all || isCopy else { return false }
@@ -71,6 +71,8 @@ extension Mender {
     var staying: Set<Digest> = []
     /// Whether there is anything that is neither placed nor a copy, so that it may be the only one.
     var hasOthers = false
+    /// Whether an entry waits for its place.
+    var hasWaiting = false
   }
 
   /// Moves the entries of a foreign directory to their places, and the rest of the directory to the
@@ -92,7 +94,7 @@ extension Mender {
       try? fileSystem.removeFile(Layout.body(digest), in: directory.raw)
     }
     if (try? fileSystem.removeDirectory(name, in: parent)) != nil { return true }
-    guard level == .all || !found.hasOthers else { return false }
+    guard level == .all || !found.hasOthers, !found.hasWaiting else { return false }
     try moveAway(name, in: parent, path: path)
     return true
   }
@@ -118,11 +120,13 @@ extension Mender {
         continue
       }
       let entries = catalog.entriesDirectory
-      if try place(file, of: directory, held: nil, entries, path) {
+      let placement = try place(file, of: directory, held: nil, entries, path)
+      if placement == .placed {
         found.placed.append((file, entry.digest))
         continue
       }
       found.staying.insert(entry.digest)
+      if placement == .waiting { found.hasWaiting = true }
       let hash = KeyHash(hashing: entry.key, seed: store.hashSeed)
       if try hasEntry(entry.key, entry.variant, hash, entries) {
         found.copied.insert(entry.digest)
@@ -149,18 +153,26 @@ extension Mender {
     return bytes.flatMap { try? MetadataDocument(decoding: $0, hashSeed: store.hashSeed) }
   }
 
+  private enum Placement {
+    case placed
+    /// The entry is not whole, was removed, or is in its place.
+    case refused
+    /// Its place is taken by files of the same entry, or damaged ones, without a record. These are
+    /// repaired in their turn, and a later pass tries again.
+    case waiting
+  }
+
   /// Verifies an entry, links it into the directory of its key, and appends its record.
   ///
   /// - Parameter held: the number of the shard whose lock the caller holds; `nil` if it holds none.
-  /// - Returns: false if it is not whole, or its place is taken.
   private func place(
     _ name: PathName, of source: borrowing Descriptor, held: Int?, _ entries: EntriesDirectory,
     _ path: [UInt8]
-  ) throws(StoreError) -> Bool {
-    guard let document = try readDocument(name, source, path) else { return false }
+  ) throws(StoreError) -> Placement {
+    guard let document = try readDocument(name, source, path) else { return .refused }
     let entry = document.entry
     let hash = KeyHash(hashing: entry.key, seed: store.hashSeed)
-    if document.body == nil, try !isWhole(entry, in: source) { return false }
+    if document.body == nil, try !isWhole(entry, in: source) { return .refused }
     if Layout.shardNumber(of: hash) == held {
       return try place(name, of: source, document, hash, entries, path)
     }
@@ -172,10 +184,10 @@ extension Mender {
     // A thread that holds one lock never waits for another. Otherwise two threads could wait for
     // each other.
     for _ in 0..<Self.lockAttempts {
-      let isPlaced = try tree.tryWithShard(of: hash, in: entries) { _ throws(StoreError) in
+      let placement = try tree.tryWithShard(of: hash, in: entries) { _ throws(StoreError) in
         try place(name, of: source, document, hash, entries, path)
       }
-      if let isPlaced { return isPlaced }
+      if let placement { return placement }
       pause(nanoseconds: 1_000_000)
     }
     throw StoreError(
@@ -188,19 +200,19 @@ extension Mender {
   private func place(
     _ name: PathName, of source: borrowing Descriptor, _ document: MetadataDocument,
     _ hash: KeyHash, _ entries: EntriesDirectory, _ path: [UInt8]
-  ) throws(StoreError) -> Bool {
+  ) throws(StoreError) -> Placement {
     let entry = document.entry
     let metadata = Layout.metadata(entry.variant)
     let slot = catalog.slot(hash, entry.variant)
     // An entry that only the journal has is newer than any file.
-    if slot?.isUnsettled == true { return false }
-    if let slot, slot.digest != entry.digest || slot.length != entry.length { return false }
+    if slot?.isUnsettled == true { return .refused }
+    if let slot, slot.digest != entry.digest || slot.length != entry.length { return .refused }
     // An entry that was removed is not brought back by a copy.
     if slot == nil,
       try catalog.goodbye(
         to: hash, entry.variant, entry.digest, sequence: document.sequence) == .removed
     {
-      return false
+      return .refused
     }
     let target = try guarded(path) { () throws(SystemError) in
       try StorePlace.makeDirectory(Layout.keyPath(hash), entries.directory, fileSystem)
@@ -217,33 +229,32 @@ extension Mender {
     }
     // The same file is there if a repair was interrupted after it had made the link.
     let isTaken = there != nil && there != mine
-    if isTaken {
-      guard document.body == nil, try hasBodyFile(of: entry, slot, in: target, path)
-      else { return false }
-    }
+    if isTaken, let refusal = try refusal(of: document, slot, in: target, path) { return refusal }
     if document.body == nil {
       if try !isWhole(entry, in: target) {
         let body = Layout.body(entry.digest)
         try link(body, of: source, to: body, in: target, path)
       } else if isTaken {
-        return false
+        return slot == nil ? .waiting : .refused
       }
     }
     if there == nil { try link(name, of: source, to: metadata, in: target, path) }
-    if slot != nil { return true }
-    return try recovery.takeUp(hash, entry.variant, entries)
+    if slot != nil { return .placed }
+    return try recovery.takeUp(hash, entry.variant, entries) ? .placed : .refused
   }
 
-  /// Returns whether a place that is taken should have the body file of an entry, according to its record
-  /// or, without one, its metadata file.
-  private func hasBodyFile(
-    of entry: StoredEntry, _ slot: Slot?, in target: borrowing Descriptor, _ path: [UInt8]
-  ) throws(StoreError) -> Bool {
-    if let slot { return slot.hasBodyFile }
+  /// Returns why an entry is not placed whose place is taken; `nil` if the same entry is there, with a
+  /// body file that may be missing or damaged.
+  private func refusal(
+    of document: MetadataDocument, _ slot: Slot?, in target: borrowing Descriptor, _ path: [UInt8]
+  ) throws(StoreError) -> Placement? {
+    if let slot { return document.body == nil && slot.hasBodyFile ? nil : .refused }
+    let entry = document.entry
     guard let other = try readDocument(Layout.metadata(entry.variant), target, path)
-    else { return false }
-    return other.body == nil && other.entry.key == entry.key
-      && other.entry.digest == entry.digest && other.entry.length == entry.length
+    else { return .waiting }
+    if other.entry.key != entry.key { return .refused }
+    let isSame = other.entry.digest == entry.digest && other.entry.length == entry.length
+    return isSame && document.body == nil && other.body == nil ? nil : .waiting
   }
 
   /// Gives a file a second name in the directory of a key, in place of what is there. If no hard link is

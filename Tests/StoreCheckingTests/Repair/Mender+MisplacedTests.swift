@@ -244,4 +244,42 @@ import Testing
     #expect(try sandbox.check(.deep).findings == [])
     #expect(try sandbox.kept(model) == model.all)
   }
+
+  /// What stands in the place of an entry that has no record.
+  enum Standing: CaseIterable { case files, damagedMetadata, nothing }
+
+  @Test(arguments: Standing.allCases, ["backup", "backup/x"])
+  func `a whole copy takes the place of files without a record`(
+    _ standing: Standing, _ place: String
+  ) throws {
+    let sandbox = CheckSandbox()
+    let model = try sandbox.fillModel()
+    let directory = try sandbox.forget("single5")
+    try sandbox.move("../away", to: directory)
+    if place.contains("/") { try sandbox.makeDirectory("entries/backup") }
+    try sandbox.copyDirectory(directory, to: "entries/\(place)")
+    switch standing {
+    case .files: break
+    case .damagedMetadata: try sandbox.flip(try RepairCase.metadata(sandbox, "single5"), at: 120)
+    case .nothing: try sandbox.removeTree(directory)
+    }
+    #expect(try sandbox.repair().report.left == 0)
+    #expect(try sandbox.check(.deep).findings == [])
+    #expect(try sandbox.kept(model) == model.all)
+  }
+
+  @Test(arguments: ["00", "ff"])
+  func `a whole copy at the place of another key takes that of a damaged metadata file`(
+    _ shard: String
+  ) throws {
+    let sandbox = CheckSandbox()
+    let model = try sandbox.fillModel()
+    let key = try copyAnEntry(toShard: shard, of: sandbox)
+    try sandbox.flip(try RepairCase.metadata(sandbox, key), at: 120)
+    try sandbox.removeTree("journal")
+    try sandbox.makeDirectory("journal")
+    #expect(try sandbox.repair().report.left == 0)
+    #expect(try sandbox.check(.deep).findings == [])
+    #expect(try sandbox.kept(model) == model.all)
+  }
 }
