@@ -22,14 +22,19 @@ struct RepairRun {
     var options = checker.options
     options.spareMissing = true
     options.skippedShards = []
-    let first = CheckRun(checker, options, told, hashed)
-    var report = try first.perform()
-    if report.findings.isEmpty && !first.hasSpared.isSet { return report }
+    var run = CheckRun(checker, options, told, hashed)
+    var report = try run.perform()
+    if report.findings.isEmpty && !run.hasSpared.isSet { return report }
     options.spareMissing = false
     for pass in 2...Self.maximumPasses {
+      options.repair = checker.options.repair
+      // What could not be placed or read may be an entry that is missing, which a safe repair does not
+      // give up.
+      if run.mender?.hasFailed.isSet == true { options.repair = .safe }
       if pass == Self.maximumPasses { options.repair = nil }
       told.beginPass()
-      let last = try CheckRun(checker, options, told, hashed).perform()
+      run = CheckRun(checker, options, told, hashed)
+      let last = try run.perform()
       told.endPass(isPartial: last.partialCause != nil)
       report.partialCause = last.partialCause
       (report.entries, report.unsettled, report.files) = (last.entries, last.unsettled, last.files)

@@ -282,4 +282,19 @@ import Testing
     #expect(try sandbox.check(.deep).findings == [])
     #expect(try sandbox.kept(model) == model.all)
   }
+
+  @Test func `an entry that cannot be placed is not given up`() throws {
+    let sandbox = CheckSandbox()
+    let model = try sandbox.fillModel()
+    let directory = try sandbox.directory(of: "single5")
+    try sandbox.move(directory, to: directory + "x")
+    let files = FaultyFiles()
+    files.faults.set { $0.kind == .link ? .inputOutput : nil }
+    let repaired = try sandbox.repair(fileSystem: files)
+    #expect(Set(repaired.unrepaired.map(\.kind)) == [.entryMisplaced, .entryMissing])
+    #expect(repaired.report.lostEntries == 0)
+    try sandbox.fill { #expect($0.statistics.entries == UInt64(model.all.count)) }
+    #expect(try sandbox.expectRepaired().report.lostEntries == 0)
+    #expect(try sandbox.kept(model) == model.all)
+  }
 }
