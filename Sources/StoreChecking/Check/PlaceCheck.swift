@@ -42,12 +42,7 @@ struct PlaceCheck {
   private mutating func look(at name: PathName, _ kind: FileKind) {
     do throws(SystemError) {
       let status = try fileSystem.status(at: name, in: root)
-      guard status.kind == kind else {
-        add(.wrongKind, name, "\(status.kind.words), should be \(kind.words)")
-        add(.partMissing, name, "another thing stands there")
-        return
-      }
-      addPermissions(status, name)
+      if !isRight(status, kind, name) { add(.partMissing, name, "another thing stands there") }
     } catch  where error == .notFound {
       add(.partMissing, name, "it is missing")
     } catch {
@@ -59,12 +54,9 @@ struct PlaceCheck {
     let name = Layout.backupTag
     do throws(SystemError) {
       let status = try fileSystem.status(at: name, in: root.raw)
-      guard status.kind == .file else {
-        add(.wrongKind, name, "\(status.kind.words), should be a file")
-        add(.tagWrong, name, "another thing stands there")
-        return
+      guard isRight(status, .file, name) else {
+        return add(.tagWrong, name, "another thing stands there")
       }
-      addPermissions(status, name)
       let expected = Array(Layout.backupTagText.prefix { $0 != "\n" }.utf8)
       let file = try fileSystem.open(name, in: root, [.read])
       if try fileSystem.readBytes(file, count: expected.count, at: 0) != expected {
@@ -81,12 +73,9 @@ struct PlaceCheck {
     let name = Layout.description
     do throws(SystemError) {
       let status = try fileSystem.status(at: name, in: root.raw)
-      guard status.kind == .file else {
-        add(.wrongKind, name, "\(status.kind.words), should be a file")
-        restore(.descriptionMissing, "another thing stands there", root)
-        return
+      guard isRight(status, .file, name) else {
+        return restore(.descriptionMissing, "another thing stands there", root)
       }
-      addPermissions(status, name)
       let bytes = try fileSystem.readFile(
         name, in: root, limit: StoreDescription.maximumBytes)
       do throws(FormatError) {
@@ -122,9 +111,19 @@ struct PlaceCheck {
     }
   }
 
-  private mutating func addPermissions(_ status: FileStatus, _ name: PathName) {
+  /// Adds a suspicion if a file or directory has a wrong kind, mode or owner.
+  ///
+  /// - Returns: whether its kind is right.
+  private mutating func isRight(
+    _ status: FileStatus, _ kind: FileKind, _ name: PathName
+  ) -> Bool {
+    guard status.kind == kind else {
+      add(.wrongKind, name, "\(status.kind.words), should be \(kind.words)")
+      return false
+    }
     result.suspicions += Permissions(owner: result.owner)
       .suspicions(of: status, path: name.bytes, name: name)
+    return true
   }
 
   /// Adds a suspicion if the owner of the store's directory lacks a right, or if others may write
