@@ -19,7 +19,6 @@ extension Mender {
       }
     }
     guard level == .all else { return false }
-    defer { _ = try? removeDirectory(scene, shard) }
     return try recovery.release(slot, shard.entries)
   }
 
@@ -226,31 +225,6 @@ extension Mender {
       case .damaged(let error) where error.code == .foreignStore: true
       default: catalog.settledSlot(scene.hash, variant) == nil
       }
-    }
-  }
-
-  /// Repairs entries that lack a file after other files were moved.
-  func tidy(_ scene: KeyScene, _ shard: borrowing Shard) -> MendAttempt {
-    attempt { () throws(StoreError) in
-      let slots = catalog.settledSlots(of: scene.hash)
-      if slots.isEmpty { return try removeDirectory(scene, shard) }
-      let present = slots.filter { !sparesMissing || !scene.lacks($0) }
-      guard let directory = try openKey(scene, shard) else {
-        for slot in present { _ = try mendMissing(slot, scene, shard) }
-        return true
-      }
-      for slot in present {
-        let lacksBody =
-          slot.isEmbedded || fileSystem.isMissing(Layout.body(slot.digest), in: directory.raw)
-        if lacksBody, fileSystem.isMissing(Layout.metadata(slot.variant), in: directory.raw) {
-          _ = try mendMissing(slot, scene, shard)
-        } else if lacksBody, !slot.isEmbedded, try !recover(slot, in: directory, scene) {
-          if level == .all, !sparesMissing { try setAside(slot, shard) }
-        } else if fileSystem.isMissing(Layout.metadata(slot.variant), in: directory.raw) {
-          try recovery.writeMetadata(of: slot, in: directory, shard.entries)
-        }
-      }
-      return true
     }
   }
 }

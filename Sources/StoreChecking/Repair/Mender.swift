@@ -115,10 +115,8 @@ extension Mender {
     for place in order {
       attempts[place] = attempt(suspicions[place], scene, shard)
     }
-    if !order.isEmpty, case .failed(let reason) = tidy(scene, shard), let last = order.last,
-      attempts[last] == .none
-    {
-      attempts[last] = .failed(reason)
+    if !order.isEmpty {
+      _ = attempt { () throws(StoreError) in try removeDirectory(scene, shard) }
     }
     return attempts
   }
@@ -328,6 +326,7 @@ extension Mender {
     }
   }
 
+  /// Removes the directory of a key without entries, if it is empty.
   func removeDirectory(
     _ scene: KeyScene, _ shard: borrowing Shard
   ) throws(StoreError) -> Bool {
