@@ -93,35 +93,30 @@ extension Mender {
       let new = session.unusedName()
       do throws(StoreError) {
         // The link is made first, so that the file that is hashed is the file that is kept.
-        guard try link(path, in: entries, to: new, of: session),
+        let full = Layout.entries.bytes + [UInt8(ascii: "/")] + path.bytes
+        if try link(path, in: entries.directory.raw, to: new, of: session, full),
           try isWhole(new, in: session.directory, slot.digest, length: slot.length)
-        else {
-          try? fileSystem.removeFile(new, in: session.directory.raw)
-          continue
+        {
+          try rename(new, of: session, to: name, in: directory, scene.path(name))
+          return true
         }
-      } catch {
-        try? fileSystem.removeFile(new, in: session.directory.raw)
-        failure = error
-        continue
-      }
-      try rename(new, of: session, to: name, in: directory, scene.path(name))
-      return true
+      } catch { failure = error }
+      try? fileSystem.removeFile(new, in: session.directory.raw)
     }
     // A file that cannot be read now may be right, so the entry is not given up.
     if let failure { throw failure }
     return false
   }
 
-  /// Links the body of another entry into the session's directory.
+  /// Links a file into the session's directory.
   ///
-  /// - Returns: false if the body is gone, or has too many links.
-  private func link(
-    _ path: PathName, in entries: EntriesDirectory, to new: PathName, of session: Session
+  /// - Returns: false if it is gone, or no hard link is possible.
+  func link(
+    _ name: PathName, in directory: Int32, to new: PathName, of session: Session, _ path: [UInt8]
   ) throws(StoreError) -> Bool {
-    try guarded(Layout.entries.bytes + [UInt8(ascii: "/")] + path.bytes) {
-      () throws(SystemError) in
+    try guarded(path) { () throws(SystemError) in
       do throws(SystemError) {
-        try fileSystem.link(path, in: entries.directory.raw, to: new, in: session.directory.raw)
+        try fileSystem.link(name, in: directory, to: new, in: session.directory.raw)
         return true
       } catch  where error == .notFound || error.isNoLink { return false }
     }
@@ -134,14 +129,9 @@ extension Mender {
   ) throws(StoreError) {
     let raw = directory.raw
     try guarded(path) { () throws(SystemError) in
-      do throws(SystemError) {
-        try fileSystem.rename(new, in: session.directory.raw, to: name, in: raw)
-      } catch {
-        try? fileSystem.removeFile(new, in: session.directory.raw)
-        throw error
-      }
       // A rename between two names of the same file does nothing, and leaves both (rename(2)).
-      try? fileSystem.removeFile(new, in: session.directory.raw)
+      defer { try? fileSystem.removeFile(new, in: session.directory.raw) }
+      try fileSystem.rename(new, in: session.directory.raw, to: name, in: raw)
     }
   }
 
@@ -202,21 +192,17 @@ extension Mender {
     _ digest: Digest
   ) throws(SystemError) -> Bool {
     let copy = try fileSystem.open(name, in: session.directory, [.write, .create, .exclusive])
-    do throws(SystemError) {
-      let isRight = try fileSystem.holdsBody(
-        file, digest, count: count, hashSeed: store.hashSeed
-      ) { piece, offset throws(SystemError) in
-        try fileSystem.write(copy, piece, at: offset)
-      }
-      // The copy will replace the only file with these bytes.
-      try fileSystem.synchronize(copy, names: true)
-      if isRight { return true }
-    } catch {
-      try? fileSystem.removeFile(name, in: session.directory.raw)
-      throw error
+    var isWhole = false
+    defer { if !isWhole { try? fileSystem.removeFile(name, in: session.directory.raw) } }
+    let isRight = try fileSystem.holdsBody(
+      file, digest, count: count, hashSeed: store.hashSeed
+    ) { piece, offset throws(SystemError) in
+      try fileSystem.write(copy, piece, at: offset)
     }
-    try? fileSystem.removeFile(name, in: session.directory.raw)
-    return false
+    // The copy will replace the only file with these bytes.
+    if isRight { try fileSystem.synchronize(copy, names: true) }
+    isWhole = isRight
+    return isRight
   }
 
   /// Returns whether a file has exactly the body with a digest and a length.
@@ -251,12 +237,8 @@ extension Mender {
         [name], of: scene.hash, in: shard, note: note("no metadata file names this body.", scene))
       return true
     }
-    return try guarded(suspicion.path) { () throws(SystemError) in
-      do throws(SystemError) {
-        try fileSystem.removeFile(name, in: directory.raw)
-      } catch  where error == .notFound {}
-      return true
-    }
+    try remove([name], in: directory, suspicion.path)
+    return true
   }
 
   /// Replaces a body by a link to the file that it should share according to the records. If that
@@ -272,28 +254,22 @@ extension Mender {
     let entries = catalog.entriesDirectory
     let session = try catalog.writer.ownSession()
     let new = session.unusedName()
+    defer { try? fileSystem.removeFile(new, in: session.directory.raw) }
+    let raw = entries.directory.raw
+    let isLinked = try link(path, in: raw, to: new, of: session, suspicion.path)
     let isEqual = try guarded(suspicion.path) { () throws(SystemError) in
-      do throws(SystemError) {
-        try fileSystem.link(
-          path, in: entries.directory.raw, to: new, in: session.directory.raw)
-      } catch  where error == .notFound || error.isNoLink { return false }
-      do throws(SystemError) {
-        let mine = try fileSystem.open(name, in: directory, [.read])
-        let theirs = try fileSystem.open(new, in: session.directory, [.read])
-        let lengths = try [fileSystem.status(of: mine.raw), fileSystem.status(of: theirs.raw)]
-        return lengths.allSatisfy { $0.length == slot.length }
-          && fileSystem.isEqual(mine, theirs, count: slot.length)
-      } catch {
-        try? fileSystem.removeFile(new, in: session.directory.raw)
-        throw error
-      }
+      if !isLinked { return false }
+      let mine = try fileSystem.open(name, in: directory, [.read])
+      let theirs = try fileSystem.open(new, in: session.directory, [.read])
+      let lengths = try [fileSystem.status(of: mine.raw), fileSystem.status(of: theirs.raw)]
+      return lengths.allSatisfy { $0.length == slot.length }
+        && fileSystem.isEqual(mine, theirs, count: slot.length)
     }
     if isEqual {
       try rename(new, of: session, to: name, in: directory, scene.path(name))
       return true
     }
     let isOtherWhole = try isWhole(new, in: session.directory, slot.digest, length: slot.length)
-    try? fileSystem.removeFile(new, in: session.directory.raw)
     // A wrong body can be recovered from those that share it, as long as the records say who they are:
     // this one now, the other one by a deep check.
     guard try isWhole(name, in: directory, slot.digest, length: slot.length) else {

@@ -41,20 +41,36 @@ extension Mender {
       guard level == .all else { return false }
       return try quarantine(variant, scene, shard, "its body was missing, or too short or long.")
     }
+    try removeFiles(of: variant, scene, directory, suspicion.path)
+    return true
+  }
+
+  /// Removes the metadata file of a variant, and the body that it names, if no other file can be that of
+  /// an entry with this body.
+  func removeFiles(
+    of variant: UInt64, _ scene: KeyScene, _ directory: borrowing Descriptor, _ path: [UInt8]
+  ) throws(StoreError) {
     var files = [Layout.metadata(variant)]
-    if case .document(let facts)? = scene.metadata[variant]?.reading, !hasUnknown(scene),
+    if case .document(let facts)? = scene.metadata[variant]?.reading, !facts.hasBody,
+      !hasUnknown(scene),
       try !isUsed(facts.digest, scene, directory, except: variant)
     {
       files.append(Layout.body(facts.digest))
     }
-    try guarded(suspicion.path) { () throws(SystemError) in
+    try remove(files, in: directory, path)
+  }
+
+  func remove(
+    _ files: [PathName], in directory: borrowing Descriptor, _ path: [UInt8]
+  ) throws(StoreError) {
+    let raw = directory.raw
+    try guarded(path) { () throws(SystemError) in
       for file in files {
         do throws(SystemError) {
-          try fileSystem.removeFile(file, in: directory.raw)
+          try fileSystem.removeFile(file, in: raw)
         } catch  where error == .notFound || error.isWrongKind {}
       }
     }
-    return true
   }
 
   /// Recovers an entry that was given up, if its files are intact again. Otherwise moves them to

@@ -26,16 +26,7 @@ extension Mender {
       return try quarantine(
         variant, scene, shard, "it is of another key, whose place was taken, or was not whole.")
     }
-    try guarded(suspicion.path) { () throws(SystemError) in
-      try fileSystem.removeFile(name, in: directory.raw)
-    }
-    if !facts.hasBody, !hasUnknown(scene),
-      try !isUsed(facts.digest, scene, directory, except: variant)
-    {
-      try guarded(suspicion.path) { () throws(SystemError) in
-        try fileSystem.removeFile(Layout.body(facts.digest), in: directory.raw)
-      }
-    }
+    try removeFiles(of: variant, scene, directory, suspicion.path)
     return true
   }
 
@@ -265,14 +256,9 @@ extension Mender {
   ) throws(StoreError) {
     let session = try catalog.writer.ownSession()
     let new = session.unusedName()
-    let raw = source.raw
-    let isLinked = try guarded(path) { () throws(SystemError) in
-      do throws(SystemError) {
-        try fileSystem.link(name, in: raw, to: new, in: session.directory.raw)
-        return true
-      } catch  where error.isNoLink { return false }
+    if try !link(name, in: source.raw, to: new, of: session, path) {
+      try copy(name, of: source, to: new, session, path)
     }
-    if !isLinked { try copy(name, of: source, to: new, session, path) }
     try rename(new, of: session, to: other, in: target, path)
   }
 }

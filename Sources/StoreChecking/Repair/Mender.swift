@@ -113,7 +113,9 @@ extension Mender {
     let order = suspicions.indices.filter { mayMend(suspicions[$0].kind) }
       .sorted { Self.turn(suspicions[$0].kind) < Self.turn(suspicions[$1].kind) }
     for place in order {
-      attempts[place] = attempt(suspicions[place], scene, shard)
+      attempts[place] = attempt { () throws(StoreError) in
+        try mend(suspicions[place], scene, shard)
+      }
     }
     if !order.isEmpty {
       _ = attempt { () throws(StoreError) in try removeDirectory(scene, shard) }
@@ -128,12 +130,6 @@ extension Mender {
     case .entryMissing, .bodyMissing, .bodyShort, .bodyLong, .bodyWrong: true
     default: level.reaches(kind)
     }
-  }
-
-  private func attempt(
-    _ suspicion: Suspicion, _ scene: KeyScene, _ shard: borrowing Shard
-  ) -> MendAttempt {
-    attempt { () throws(StoreError) in try mend(suspicion, scene, shard) }
   }
 
   /// Repairs what one suspicion is about.
