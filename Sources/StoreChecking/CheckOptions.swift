@@ -34,9 +34,9 @@ public struct CheckOptions: Sendable {
   /// The shards (0 to 255) that an earlier run has checked; see `CheckProgress.shards`. A repair
   /// checks all.
   public var skippedShards: Set<UInt8>
-  /// Whether a repair of a whole journal neither reports nor gives up entries that are missing or have no
-  /// right body, because they may be found elsewhere.
-  var spareMissing = false
+  /// Whether this is the first pass of a repair. With a whole journal, it neither reports nor gives up
+  /// entries that are missing or have no right body, because they may be found elsewhere.
+  var isFirstPass = false
   /// The clock; replaced in tests.
   public var clock: any WallClock
   /// The file system; replaced in tests.

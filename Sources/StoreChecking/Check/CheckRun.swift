@@ -18,7 +18,7 @@ final class CheckRun: Sendable {
   let reporter: Reporter
   let hashed: HashedFiles
   let shared = SharedFiles()
-  /// Set if an entry or its body is missing or damaged, and was spared (`CheckOptions.spareMissing`).
+  /// Set if a finding was left to the next pass (`CheckOptions.isFirstPass`).
   let hasSpared = Flag()
   private let state = Mutex(State())
 
@@ -222,7 +222,7 @@ final class CheckRun: Sendable {
       let engine = try Store(at: path, options: how)
       if let repair = options.repair {
         try engine.catalog.writer.readUnread()
-        let mender = try Mender(engine, repair, sparesMissing: options.spareMissing)
+        let mender = try Mender(engine, repair, isFirstPass: options.isFirstPass)
         state.withLock { $0.mender = mender }
       }
       return CheckedStore(engine, owner: place.owner)

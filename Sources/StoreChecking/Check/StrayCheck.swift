@@ -134,9 +134,15 @@ struct StrayCheck {
     mayMend: Bool = true
   ) -> Finding.Outcome {
     var result = Finding.Outcome.left
-    if let mender = run.mender, mayMend {
-      let attempt = mender.mendStray(suspicion, name, in: directory)
-      result = outcome(attempt, isLeft: isLeft(suspicion, name, in: directory))
+    if let mender = run.mender {
+      if mayMend {
+        let attempt = mender.mendStray(suspicion, name, in: directory)
+        result = outcome(attempt, isLeft: isLeft(suspicion, name, in: directory))
+      }
+      if result == .left, mender.spares(suspicion.kind) || !mayMend && mender.isFirstPass {
+        run.hasSpared.set()
+        return result
+      }
     }
     var count = tally.counts[suspicion.kind] ?? StrayTally.Count()
     count.found += 1

@@ -7,9 +7,10 @@ extension Mender {
   /// The most entries whose body file is tried for a damaged body.
   static var maximumSharers: Int { 1024 }
 
-  /// Returns whether damage of a kind that is not repaired is left to the next pass.
+  /// Returns whether what is wrong and was not repaired is left to the next pass.
   func spares(_ kind: FindingKind) -> Bool {
     switch kind {
+    case .entryMisplaced: isFirstPass
     case .bodyMissing, .bodyShort, .bodyLong, .bodyWrong: sparesMissing
     default: false
     }

@@ -21,9 +21,9 @@ enum MendAttempt: Sendable, Hashable {
 struct Mender: Sendable {
   let store: Store
   let level: RepairLevel
-  /// Whether entries that are missing or have no right body stay in the index
-  /// (`CheckOptions.spareMissing`): not if the journal is damaged, because they may have been
-  /// removed, and its repair removes them.
+  let isFirstPass: Bool
+  /// Whether entries that are missing or have no right body stay in the index: not if the journal is
+  /// damaged, because they may have been removed, and its repair removes them.
   let sparesMissing: Bool
   private let strays: StrayQuarantine
   /// The sessions that were dead at the beginning. This run repairs what they left.
@@ -40,7 +40,7 @@ struct Mender: Sendable {
   var fileSystem: any FileSystem { store.fileSystem }
 
   /// Makes a mender for a store that was opened as supervised.
-  init(_ store: Store, _ level: RepairLevel, sparesMissing: Bool) throws(StoreError) {
+  init(_ store: Store, _ level: RepairLevel, isFirstPass: Bool) throws(StoreError) {
     self.store = store
     self.level = level
     strays = StrayQuarantine(store.fileSystem, store.clock)
@@ -55,7 +55,8 @@ struct Mender: Sendable {
       }
     }
     wasWhole = store.catalog.isJournalWhole
-    self.sparesMissing = sparesMissing && wasWhole
+    self.isFirstPass = isFirstPass
+    sparesMissing = isFirstPass && wasWhole
   }
 
   /// Sets the modes of the shards and of the directories of keys that their owner cannot open.

@@ -20,12 +20,12 @@ struct RepairRun {
     let told = ToldFindings(observer)
     let hashed = HashedFiles(keepsAll: true)
     var options = checker.options
-    options.spareMissing = true
+    options.isFirstPass = true
     options.skippedShards = []
     var run = CheckRun(checker, options, told, hashed)
     var report = try run.perform()
     if report.findings.isEmpty && !run.hasSpared.isSet { return report }
-    options.spareMissing = false
+    options.isFirstPass = false
     for pass in 2...Self.maximumPasses {
       options.repair = checker.options.repair
       // What could not be placed or read may be an entry that is missing, which a safe repair does not
