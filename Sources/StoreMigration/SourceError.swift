@@ -85,7 +85,11 @@ public struct SourceError: Error, Sendable, Hashable, CustomStringConvertible {
     case .busy: ("it is being written to", "end the program that uses it, and try again")
     case .superJournal:
       ("its journal names another journal", "open it once with the program that it belongs to")
-    case .copy: ("the private copy failed", "make room in the folder for temporary files, or set TMPDIR to another")
+    case .copy:
+      (
+        "the private copy failed",
+        "make room in the folder for temporary files, or set TMPDIR to another"
+      )
     case .cancelled: ("it was not read to its end", "start the migration again")
     case .unreadable: ("it cannot be read", "check the file system")
     }

@@ -17,6 +17,14 @@ import Testing
     #expect(checked.findings.contains { $0.detail == "1036 more foreign names" })
   }
 
+  @Test func `a store may be the root of a volume`() throws {
+    let sandbox = try CheckSandbox.withOneEntry()
+    try sandbox.write("lost+found", [1])
+    #expect(try sandbox.check().kinds.isEmpty)
+    try sandbox.write("entries/lost+found", [1])
+    #expect(try sandbox.check().kinds == [.foreignFile])
+  }
+
   @Test func `directories nested very deep are not walked`() throws {
     let sandbox = try CheckSandbox.withOneEntry()
     let files = RealFileSystem()
