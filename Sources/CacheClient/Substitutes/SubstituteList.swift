@@ -42,7 +42,9 @@ extension Substitutes {
       throw SubstituteError(place, "cannot be read (\(error))", remedy: "name a file with a table")
     }
     var lines: [String] = []
-    for line in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
+    // Some editors write a byte order mark at the start of UTF-8 files.
+    let text = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? bytes.dropFirst(3) : bytes[...]
+    for line in text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
       guard let text = String(validating: line, as: UTF8.self) else {
         throw SubstituteError(
           SubstitutePlace(subject: path, line: lines.count + 1), "the line is not UTF-8",

@@ -87,6 +87,10 @@ import Testing
     }
   }
 
+  @Test func `a byte order mark at the start is no text`() throws {
+    #expect(try rule(table("\u{FEFF}http://h/ site/index.html"), "http://h/") != nil)
+  }
+
   @Test func `several tables are one`() throws {
     let one = try folder.write("one", "http://h/1 site/index.html")
     let two = try folder.write("two", "http://h/2 site/index.html")
