@@ -114,7 +114,7 @@ extension CacheRules {
     if let maxAge = request.maxAge, age > maxAge || maxAge == 0 {
       return .mustValidate(.requestMaxAge)
     }
-    if let minFresh = request.minFresh, minFresh > 0 { return .mustValidate(.requestMinFresh) }
+    if request.minFresh != nil { return .mustValidate(.requestMinFresh) }
     // The client's limit also restricts what the origin permits.
     if case .seconds(let limit) = request.maxStale, by > limit {
       return .mustValidate(.stale(by: by))
