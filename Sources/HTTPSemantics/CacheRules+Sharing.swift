@@ -27,12 +27,9 @@ extension CacheRules {
     _ response: StoredResponse, of url: NormalizedURL, _ rules: CacheRules
   ) -> Bool {
     let head = HTTPResponseHead(status: response.status, fields: response.fields)
-    let shared = StoredResponse(
-      status: response.status, fields: response.fields, requestTime: response.requestTime,
-      responseTime: response.responseTime, selection: response.selection, rules: rules)
     var request = HTTPRequest(url: url)
     if response.mayBePersonal { request.fields.append(HTTPField("Authorization", "")) }
-    return shared.facts.directives.isPrivate == .absent && rules.mayUse(shared)
+    return ResponseDirectives(response.fields, rules: rules).isPrivate == .absent
       && rules.whyNotStored(request, head, now: response.responseTime) == nil
   }
 

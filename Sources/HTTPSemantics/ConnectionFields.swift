@@ -50,7 +50,7 @@ public enum ConnectionFields {
       for member in field.value.split(separator: UInt8(ascii: ",")) {
         let name = ASCII.lowercased(FieldBytes.trimmed(member))
         // The most frequent options are not names of fields to remove.
-        guard name != "keep-alive", name != "close", HTTPField.isToken(name) else { continue }
+        guard name != "keep-alive", name != "close" else { continue }
         names.insert(name)
       }
     }

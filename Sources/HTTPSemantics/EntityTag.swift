@@ -41,7 +41,7 @@ public struct EntityTag: Sendable, Hashable {
 
   /// Compares strongly: both are strong and identical (RFC 9110, section 8.8.3.2).
   public func matchesStrongly(_ other: EntityTag) -> Bool {
-    isStrong && other.isStrong && bytes == other.bytes
+    isStrong && bytes == other.bytes
   }
 
   /// Compares weakly: identical except for `W/` (RFC 9110, section 8.8.3.2).
@@ -90,7 +90,7 @@ public struct EntityTag: Sendable, Hashable {
     guard opaque.count >= 2, opaque.first == UInt8(ascii: "\""),
       opaque.last == UInt8(ascii: "\""),
       opaque.dropFirst().dropLast().allSatisfy({ byte in
-        byte > 0x20 && byte != UInt8(ascii: "\"") && byte != 0x7F
+        byte > 0x20 && byte != UInt8(ascii: "\"")
       })
     else { return nil }
     return opaque

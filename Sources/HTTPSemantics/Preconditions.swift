@@ -65,7 +65,7 @@ public enum Preconditions {
   private static func describesContent(_ name: String) -> Bool {
     [
       "Content-Type", "Content-Encoding", "Content-Language", "Content-Length", "Content-Range",
-      "Content-MD5", "Content-Digest", "Transfer-Encoding", "Trailer",
+      "Content-MD5", "Content-Digest", "Trailer",
     ].contains { ASCII.equalsIgnoringCase($0, name) }
   }
 }

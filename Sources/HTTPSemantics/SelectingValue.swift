@@ -47,8 +47,6 @@ package enum SelectingValue {
     result.reserveCapacity(value.count)
     var isQuoted = false
     var isEscaped = false
-    // The length of the result up to the last quoted byte; white space before it is kept.
-    var kept = 0
     for byte in FieldBytes.trimmed(value[...]) {
       if isQuoted {
         result.append(byte)
@@ -59,11 +57,8 @@ package enum SelectingValue {
         } else if byte == UInt8(ascii: "\"") {
           isQuoted = false
         }
-        kept = result.count
       } else if byte == UInt8(ascii: ",") {
-        while result.count > kept, let last = result.last, ListSyntax.isWhiteSpace(last) {
-          result.removeLast()
-        }
+        while let last = result.last, ListSyntax.isWhiteSpace(last) { result.removeLast() }
         result.append(byte)
       } else if !ListSyntax.isWhiteSpace(byte) || result.last != UInt8(ascii: ",") {
         isQuoted = byte == UInt8(ascii: "\"")
