@@ -228,9 +228,7 @@ struct Question {
   /// Returns whether other requests may wait for this response: the request is for the whole
   /// representation and has no condition of its own.
   private func isShareable(_ reason: ForwardReason) -> Bool {
-    guard request.method == .get, policy != .reload, policy != .reloadFromOrigin else {
-      return false
-    }
+    guard request.method == .get else { return false }
     switch reason {
     case .method, .requestBody, .condition, .requestNoStore, .refused, .policy: return false
     // The response to another request is never a validation for this one.

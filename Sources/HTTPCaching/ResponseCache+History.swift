@@ -33,7 +33,7 @@ extension ResponseCache {
   func rememberReplaced(by plan: StoringPlan, _ isPermitted: () -> Bool) {
     guard rules.mayRemember(whatStatusReplaces: plan.response.status),
       case .hit(let info, let reader) = store.read(plan.key, variant: plan.variant),
-      let status = info.status, CacheRules.isGood(status), status != 206
+      let status = info.status, CacheRules.isGood(status)
     else { return }
     var metadata = info.metadata
     EntryFields.markAsHistory(&metadata)
@@ -50,8 +50,8 @@ extension ResponseCache {
     _ times: ResponseTimes, _ isPermitted: () -> Bool
   ) {
     let (old, request) = (confirmed.response, forwarding.original)
-    guard rules.hasHistory, request.method == .get, CacheRules.isGood(old.status),
-      old.status != 206, !isSelected(old.selection, by: request),
+    // It is a whole 200: of responses that the request does not select, only those are validated.
+    guard rules.hasHistory, !isSelected(old.selection, by: request),
       mayRemember(old, confirmedBy: head, request, now: times.response.date),
       let selection = selection(varyOf: old.fields, by: request)
     else { return }
@@ -136,9 +136,7 @@ extension ResponseCache {
   /// none; `identity` is always accepted (RFC 9110, section 12.5.3).
   func isSelectedButForCoding(_ response: StoredResponse, by request: HTTPRequest) -> Bool {
     let others = response.selection.fields.filter { $0.name != "accept-encoding" }
-    guard others.count < response.selection.fields.count,
-      isSelected(Selection(fields: others), by: request)
-    else { return false }
+    guard isSelected(Selection(fields: others), by: request) else { return false }
     let accepted = Self.acceptedCodings(request.fields)
     return (response.fields.contentCodings ?? []).allSatisfy {
       accepted.contains($0.lowercased())
@@ -148,7 +146,7 @@ extension ResponseCache {
   /// Returns the codings that a request names, in lower case, without those of weight 0. A request
   /// without the field accepts all by the letter, but its client seldom decodes any.
   private static func acceptedCodings(_ fields: HTTPFields) -> Set<String> {
-    var accepted: Set<String> = ["identity"]
+    var accepted: Set<String> = []
     for member in ListSyntax.members(of: "Accept-Encoding", in: fields) {
       let parts = member.lowercased().split(separator: ";")
         .map { $0.filter { $0 != " " && $0 != "\t" } }
