@@ -30,7 +30,7 @@ import Testing
   private static func head(
     _ metadata: EntryMetadata, _ generator: inout SplitMix64
   ) -> PutHead {
-    PutHead(
+    var head = PutHead(
       keyHash: KeyHash(high: generator.next(), low: generator.next()),
       digest: Digest(high: generator.next(), low: generator.next()), variant: generator.next(),
       length: generator.next(),
@@ -38,14 +38,17 @@ import Testing
       accessed: Timestamp(nanoseconds: .random(in: .min ... .max, using: &generator)),
       expires: metadata.expires, bodyFile: generator.next(),
       overhead: UInt32(truncatingIfNeeded: generator.next()), status: metadata.status,
-      isPinned: Bool.random(using: &generator),
-      isSpare: metadata.tags.contains(EntryMetadata.spareTag))
+      isPinned: Bool.random(using: &generator), carriesBody: Bool.random(using: &generator),
+      isSpare: Bool.random(using: &generator))
+    head.isEmbedded = Bool.random(using: &generator)
+    head.isSettled = Bool.random(using: &generator)
+    return head
   }
 
   @Test func `the bytes after the head are those of the body`() {
     var generator = SplitMix64(seed: 1)
     var head = Self.head(EntryMetadata(), &generator)
-    head.length = 13
+    (head.length, head.carriesBody, head.isEmbedded) = (13, false, false)
     #expect(head.agrees(withBodyCount: 0) && !head.agrees(withBodyCount: 16))
     head.isEmbedded = true
     #expect(!head.agrees(withBodyCount: 0) && !head.agrees(withBodyCount: 16))
@@ -95,6 +98,52 @@ import Testing
     #expect(read.head == head)
     let differing = changed.indices.filter { changed[$0] != RecordCase.put.bytes[$0] }
     #expect(differing.allSatisfy { (88..<96).contains($0) })
+  }
+
+  @Test(arguments: [0, 13, 16], [nil, 4096] as [UInt32?])
+  func `a record carries its body and the moment, and a later access takes the body away`(
+    count: Int, overhead: UInt32?
+  ) throws {
+    let body = [UInt8](repeating: 7, count: count)
+    var head = RecordCase.put.head
+    (head.digest, head.length) = (Digest(hashing: body), UInt64(count))
+    let made = PutRecord(
+      head: head, key: RecordCase.put.key, metadata: RecordCase.put.metadata)
+    let moment = PutRecord.Moment(
+      created: Timestamp(nanoseconds: 1), accessed: Timestamp(nanoseconds: 2),
+      isPinned: !head.isPinned)
+    (head.created, head.accessed, head.isPinned) = (
+      moment.created, moment.accessed, moment.isPinned
+    )
+    head.carriesBody = true
+    #expect(made.at(moment).head == head)
+    head.isSettled = overhead != nil
+    head.overhead = overhead ?? head.overhead
+    let bytes = RecordFrame.placed(
+      made.carrying(body, at: moment, settledWith: overhead), sequence: 1, at: 64)
+    guard case .record(let header) = RecordFrame.read(bytes, place: 64) else {
+      Issue.record("it is no record")
+      return
+    }
+    #expect(header.length == bytes.count && header.bodyCount == RecordFrame.padded(count))
+    let (read, carried) = try #require(
+      unsafe bytes.withUnsafeBytes {
+        unsafe PutHead.carrying(header, $0).map { unsafe ($0.head, Array($0.body)) }
+      })
+    #expect(read == head && carried == body)
+    #expect(read.isUnsettled == (overhead == nil))
+    let record = try #require(PutRecord(checked: Array(bytes[..<header.headCount])))
+    #expect(record.metadata == RecordCase.put.metadata)
+    let later = RecordFrame.placed(
+      record.accessed(3, bodyFile: 4, overhead: 5), sequence: 2, at: 64)
+    (head.accessed, head.bodyFile, head.overhead) = (Timestamp(nanoseconds: 3), 4, 5)
+    (head.carriesBody, head.isSettled) = (false, false)
+    #expect(PutRecord(checked: later)?.head == head)
+    guard case .record(let bare) = RecordFrame.read(later, place: 64) else {
+      Issue.record("it is no record without its body")
+      return
+    }
+    #expect(bare.bodyCount == 0 && bare.length == later.count)
   }
 
   @Test func `a key is compared whole`() {

@@ -230,7 +230,7 @@ struct ResponseCacheDecideTests {
     let decision = sandbox.decide(request(method: method), hasBody: true, at: 60)
     guard case .forward(let forwarding) = decision else { throw Unexpected() }
     let answer = head(
-      200, [HTTPField("Cache-Control", "max-age=1000"), HTTPField("X-New", "2")])
+      200, [HTTPField("Cache-Control", "max-age=1000"), brief[1], HTTPField("X-New", "2")])
     guard case .pass(_, .no(.requestBody)) = sandbox.receive(answer, forwarding, at: 60) else {
       throw Unexpected()
     }

@@ -13,24 +13,27 @@ struct ResponseCacheOutdateTests {
   @Test func `an answer to HEAD freshens what it describes, and makes stale what it contradicts`()
     throws
   {
-    let cases: [(HTTPFields, Int, String)] = [
-      ([HTTPField("ETag", "\"1\""), HTTPField("Cache-Control", "max-age=1000")], 200, "serve"),
-      ([HTTPField("ETag", "\"2\"")], 200, "forward"),
-      ([HTTPField("ETag", "\"1\""), HTTPField("Content-Length", "11")], 200, "forward"),
-      ([HTTPField("ETag", "\"2\"")], 404, "forward"),
-      ([HTTPField("ETag", "\"2\""), HTTPField("Cache-Control", "no-store")], 200, "forward"),
+    let (tag, other) = (HTTPField("ETag", "\"1\""), HTTPField("ETag", "\"2\""))
+    // The last number is the time at which the stored response becomes stale.
+    let cases: [(HTTPFields, Int, Int64)] = [
+      ([tag, HTTPField("Cache-Control", "max-age=1000")], 200, 1005), ([other], 200, 5),
+      ([tag, HTTPField("Content-Length", "11")], 200, 5), ([other], 404, 10), ([], 200, 10),
+      ([other, HTTPField("Cache-Control", "no-store")], 200, 5),
     ]
-    for (fields, status, expected) in cases {
+    for (fields, status, end) in cases {
       let sandbox = try CacheSandbox()
       try sandbox.load(request(), head(200, brief), content(10))
-      let forwarding = try #require(sandbox.forward(request(method: "HEAD"), at: 10))
-      guard case .pass(let passed, .no) = sandbox.receive(head(status, fields), forwarding, at: 10)
+      let forwarding = try #require(sandbox.forward(request(method: "HEAD"), at: 5))
+      guard case .pass(let passed, .no) = sandbox.receive(head(status, fields), forwarding, at: 5)
       else {
         Issue.record("the answer to HEAD is not handed on")
         continue
       }
       #expect(passed.status == status)
-      #expect(words(sandbox.decide(request(), at: 11)).hasPrefix(expected), "\(fields)")
+      for time in [5, 9, 1004] as [Int64] {
+        let isFresh = words(sandbox.decide(request(), at: time)) == "serve"
+        #expect(isFresh == (time < end), "\(fields)")
+      }
       let served = try sandbox.served(request(), policy: .offline, at: 11)
       #expect(served?.body == content(10))
       #expect(served?.value("ETag") == "\"1\"")
@@ -78,15 +81,16 @@ struct ResponseCacheOutdateTests {
     }
     #expect(isReused() == [true, true])
     let forwarding = try #require(sandbox.forward(request(method: "HEAD"), at: 5))
-    for _ in 0..<2 {
-      _ = sandbox.receive(head(200, [HTTPField("ETag", "\"2\"")]), forwarding, at: 5)
-    }
-    #expect(isReused() == [false, false])
-    // Others may have shared the new version since.
     let times = ResponseTimes(request: moment(5), response: moment(5))
-    #expect(!sandbox.cache.learn(from: head(200, [HTTPField("ETag", "\"2\"")]), forwarding, times))
+    // The second time, others may have shared the new version.
+    for isNews in [true, false] {
+      let other = head(200, [HTTPField("ETag", "\"2\"")])
+      #expect(sandbox.cache.learn(from: other, forwarding, times) == isNews)
+      #expect(isReused() == [false, false])
+    }
     let outdated = try #require(sandbox.store.variants(of: key).first)
     #expect(EntryFields.responseTime(of: outdated) == moment(0) && outdated.expires == nil)
+    #expect(outdated.userInfo.count { $0.name == "http-outdated" } == 1)
     #expect(sandbox.cache.sharedForm(of: outdated) == nil)
     let validating = try #require(sandbox.forward(request(), policy: .protocolRules, at: 6))
     #expect(validating.request.hasCondition && !validating.mayAskOthers)
@@ -100,6 +104,21 @@ struct ResponseCacheOutdateTests {
     #expect(sandbox.cache.sharedForm(of: confirmed) != nil)
   }
 
+  @Test(arguments: ["HEAD", "POST"])
+  func `what is in memory only is removed if it is invalid`(method: String) throws {
+    let sandbox = try CacheSandbox(memoryOnlyBytes: 1 << 20)
+    let forwarding = try #require(sandbox.forward(request()))
+    guard case .pass(_, .yes(let plan)) = sandbox.receive(head(200, brief), forwarding) else {
+      throw Unexpected()
+    }
+    _ = try sandbox.cache.keepInMemory(
+      content(10), plan, metadata: plan.metadata, now: moment(0))
+    #expect(try sandbox.served(request(), at: 5)?.body == content(10))
+    let asked = try #require(sandbox.forward(request(method: method), at: 5))
+    _ = sandbox.receive(head(200, [HTTPField("ETag", "\"2\"")]), asked, at: 5)
+    #expect(try sandbox.served(request(), policy: .offline, at: 5) == nil)
+  }
+
   @Test func `a HEAD after the clock was set back tells of what was stored before`() throws {
     let sandbox = try CacheSandbox()
     try sandbox.load(request(), head(200, brief), content(10), at: 1000)
@@ -109,15 +128,15 @@ struct ResponseCacheOutdateTests {
   }
 
   @Test func `a HEAD tells nothing of what was stored after it was asked`() throws {
-    let sandbox = try CacheSandbox()
-    let asked = HTTPRequest(method: .head, url: request().url)
-    let forwarding = try #require(sandbox.forward(asked, at: 1))
-    try sandbox.load(request(), head(200, [HTTPField("X-Version", "2")]), content(10), at: 5)
-    let times = ResponseTimes(request: moment(1), response: moment(9))
-    _ = sandbox.cache.receive(
-      head(200, [HTTPField("X-Version", "1")]), for: forwarding, times: times)
-    let stored = try #require(sandbox.store.variants(of: "GET http://example.com/a").first)
-    #expect(stored.fields.contains { $0.name == "X-Version" && $0.value == "2" })
+    for (time, isFresh) in [(1, false), (5, true)] as [(Int64, Bool)] {
+      let sandbox = try CacheSandbox()
+      let forwarding = try #require(sandbox.forward(request(method: "HEAD"), at: 1))
+      try sandbox.load(request(), head(200, brief), content(10), at: time)
+      let times = ResponseTimes(request: moment(1), response: moment(9))
+      _ = sandbox.cache.receive(
+        head(200, [HTTPField("ETag", "\"2\"")]), for: forwarding, times: times)
+      #expect((try sandbox.served(request(), at: 9) != nil) == isFresh)
+    }
   }
 
   @Test(arguments: [5, 50])
@@ -134,9 +153,25 @@ struct ResponseCacheOutdateTests {
         HTTPRequest(method: .head, url: asked.url, fields: asked.fields), policy: .protocolRules,
         at: seconds))
     #expect(forwarding.request.fields.contains("If-None-Match"))
+    // An error says nothing, but a success does not confirm what was asked about.
+    _ = sandbox.receive(head(404), forwarding, at: seconds)
+    #expect((try sandbox.served(request(), at: seconds) != nil) == (seconds == 5))
     let answer = head(200, [HTTPField("Cache-Control", "max-age=100")])
     _ = sandbox.receive(answer, forwarding, at: seconds)
     guard case .forward = sandbox.decide(request(), at: seconds + 1) else { throw Unexpected() }
+    let same = head(200, [HTTPField("Cache-Control", "max-age=100"), HTTPField("ETag", "\"1\"")])
+    _ = sandbox.receive(same, forwarding, at: seconds)
+    #expect(try sandbox.served(request(), at: seconds + 99) != nil)
+  }
+
+  @Test func `a HEAD that is for one user alone tells nothing of what is stored`() throws {
+    let sandbox = try CacheSandbox()
+    try sandbox.load(request(), head(200, brief), content(10))
+    let asked = request("/a", [HTTPField("Cookie", "a=b")], method: "HEAD")
+    let forwarding = try #require(sandbox.forward(asked, at: 5))
+    let answer = [HTTPField("ETag", "\"2\""), HTTPField("Cache-Control", "no-store")]
+    _ = sandbox.receive(head(200, HTTPFields(answer)), forwarding, at: 5)
+    #expect(try sandbox.served(request(), at: 6)?.body == content(10))
   }
 
   @Test func `an unsafe request that succeeds removes its target and what the answer names`() throws
@@ -179,6 +214,8 @@ struct ResponseCacheOutdateTests {
     try sandbox.reopen(Options(isReadOnly: true))
     let forwarding = try #require(sandbox.forward(request(method: "POST"), at: 1))
     _ = sandbox.receive(head(204), forwarding, at: 1)
+    // What was received after the answer is still valid.
+    sandbox.cache.invalidate(sandbox.cache.key(of: request("/b")), at: moment(-1))
     for policy in [CachePolicy.protocolRules, .storedOnly, .offline] {
       #expect(try sandbox.served(request(), policy: policy, at: 2) == nil)
       #expect(try sandbox.served(request("/b"), policy: policy, at: 2)?.body == content(10))

@@ -44,8 +44,11 @@ struct RequestDirectivesTests {
   }
 
   @Test func `of two directives of one name the first counts`() {
-    let read = asking("max-age=1, max-age=2, min-fresh=3, min-fresh=4, stale-if-error=5")
+    let read = asking(
+      "max-age=1, max-age=2, min-fresh=3, min-fresh=4, stale-if-error=5, stale-if-error=6, "
+        + "max-stale=7, max-stale=8")
     #expect(read.maxAge == 1 && read.minFresh == 3 && read.staleIfError == 5)
+    #expect(read.maxStale == .seconds(7))
   }
 
   @Test func `Pragma: no-cache counts where there is no Cache-Control`() {
