@@ -117,6 +117,7 @@ struct CacheRulesReuseTests {
     #expect(reuse("max-age=100", "max-age=5", at: 5) == .fresh(ttl: 95))
     #expect(reuse("max-age=100", "max-age=5", at: 6) == .mustValidate(.requestMaxAge))
     #expect(reuse("max-age=100", "max-age=0", at: 0) == .mustValidate(.requestMaxAge))
+    #expect(reuse("max-age=0", "max-age=0, max-stale", at: 0) == .mustValidate(.requestMaxAge))
     #expect(
       CacheRules().reuse(
         of: stored([HTTPField("Cache-Control", "max-age=10000"), HTTPField("Age", "1800")]),
@@ -182,6 +183,23 @@ struct CacheRulesReuseTests {
     }
   }
 
+  @Test func `a request that waited gets what is stale only if it may`() {
+    func mayCollapse(
+      _ response: String, _ request: String = "", at seconds: Int64, takesStale: Bool
+    ) -> Bool {
+      CacheRules().mayCollapse(
+        stored(cacheControl(response)), for: asking(request), at: later(seconds),
+        takesStale: takesStale)
+    }
+    for takesStale in [true, false] {
+      #expect(mayCollapse("max-age=10", at: 9, takesStale: takesStale))
+      #expect(mayCollapse("max-age=10", at: 10, takesStale: takesStale) == takesStale)
+      #expect(!mayCollapse("max-age=10, must-revalidate", at: 10, takesStale: takesStale))
+      #expect(!mayCollapse("max-age=10, no-cache", at: 0, takesStale: takesStale))
+      #expect(!mayCollapse("max-age=10", "no-cache", at: 0, takesStale: takesStale))
+    }
+  }
+
   @Test func `without any connection a stale response may be used unless no-cache forbids it`() {
     #expect(mayServeStale("max-age=1", at: 1_000_000, after: .unreachable))
     #expect(mayServeStale("", at: 5, after: .unreachable))
@@ -189,7 +207,11 @@ struct CacheRulesReuseTests {
     #expect(mayServeStale("max-age=1, no-cache=\"a\"", at: 5, after: .unreachable))
     #expect(!mayServeStale("max-age=1", "no-cache", at: 5, after: .unreachable))
     #expect(mayServeStale("max-age=1", "max-age=0", at: 5, after: .unreachable))
-    #expect(mayServeStale("max-age=10, must-revalidate", "max-age=0", at: 5, after: .unreachable))
+    for (seconds, isFresh) in [(5, true), (9, true), (10, false)] as [(Int64, Bool)] {
+      #expect(
+        mayServeStale(
+          "max-age=10, must-revalidate", "max-age=0", at: seconds, after: .unreachable) == isFresh)
+    }
   }
 
   @Test(
@@ -197,6 +219,7 @@ struct CacheRulesReuseTests {
   func `in place of a server's error a stale response needs stale-if-error`(status: Int) {
     let failure = ForwardFailure.serverError(status)
     #expect(!mayServeStale("max-age=2", at: 3, after: failure))
+    #expect(!mayServeStale("max-age=20", "max-age=0", at: 3, after: failure))
     #expect(mayServeStale("max-age=2, stale-if-error=60", at: 61, after: failure))
     #expect(!mayServeStale("max-age=2, stale-if-error=60", at: 62, after: failure))
     #expect(mayServeStale("max-age=2", "stale-if-error=60", at: 61, after: failure))

@@ -108,6 +108,9 @@ struct CacheRulesStoringTests {
   {
     let ofPrivate = cacheControl("private")
     #expect(try reason(ofPrivate, status: 201) == nil)
+    let ofFields = cacheControl("private=\"a\"")
+    #expect(try reason(ofFields, status: 201) == nil)
+    #expect(try reason(ofFields, status: 201, rules: .shared) == .noExplicitFreshness(201))
     let ofShared = cacheControl("s-maxage=5")
     #expect(try reason(ofShared, status: 201, rules: .shared) == nil)
     #expect(try reason(ofShared, status: 201) == .noExplicitFreshness(201))

@@ -118,6 +118,24 @@ struct CacheRulesUsersTests {
     }
   }
 
+  @Test func `two requests name the same user if they differ only in what never names one`() throws
+  {
+    let url = try NormalizedURL("http://a/")
+    let (key, token) = (HTTPField("X-Api-Key", "1"), HTTPField("Private-Token", "2"))
+    func isSame(_ one: [HTTPField], _ other: [HTTPField]) -> Bool {
+      HTTPRequest(url: url, fields: HTTPFields(one))
+        .hasSameUser(as: HTTPRequest(url: url, fields: HTTPFields(other)))
+    }
+    #expect(isSame([HTTPField("Accept", "a")], [HTTPField("Via", "b")]))
+    #expect(isSame([key, token], [token, HTTPField("x-api-key", "1")]))
+    for other in [
+      [], [token], [key, token], [key, key], [HTTPField("X-Api-Key", "2")],
+      [HTTPField("X-Api-Kez", "1")],
+    ] {
+      #expect(!isSame([key], other) && !isSame(other, [key]), "\(other)")
+    }
+  }
+
   @Test func `what a private cache has stored for one user is not for a shared one`() {
     for (control, isForAll) in [("private", false), ("max-age=60", false), ("public", true)] {
       let fields: HTTPFields = [HTTPField("Cache-Control", control), cookie]

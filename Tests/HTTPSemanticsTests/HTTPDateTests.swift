@@ -25,7 +25,8 @@ struct HTTPDateTests {
   @Test(
     arguments: [
       "", "0", "-1", "now", "Sun", "Sun,", "Sun, ", "Xxx, 06 Nov 1994 08:49:37 GMT",
-      "Sunday, 06 Nov 1994 08:49:37 GMT", "Sun, 06-Nov-94 08:49:37 GMT",
+      "Someday, 06-Nov-94 08:49:37 GMT", "Sunday, 06 Nov 1994 08:49:37 GMT",
+      "Sun, 06-Nov-94 08:49:37 GMT",
       "Sun, 06-Nov-1994 08:49:37 GMT", "Sunday, 06-Nov-1994 08:49:37 GMT",
       "Sun 06 Nov 1994 08:49:37 GMT", "Sun,06 Nov 1994 08:49:37 GMT", "06 Nov 1994 08:49:37 GMT",
       "Sun,  06 Nov 1994 08:49:37 GMT", "Sun, 06  Nov 1994 08:49:37 GMT",

@@ -75,6 +75,18 @@ struct HTTPRequestValidatingTests {
         == ["Abc", "Range", "If-Range", "Authorization", "If-None-Match"])
   }
 
+  @Test func `a copy is confirmed by both of its validators and no other condition`() throws {
+    let other = HTTPField("A", "1")
+    let own = [HTTPField("if-none-match", "\"x\""), other, HTTPField("If-Modified-Since", "x")]
+    let request = try Stored.get(HTTPFields(own))
+    #expect(
+      request.confirming([lastModified, tag]).fields == [
+        other, HTTPField("If-None-Match", "\"a\""),
+        HTTPField("If-Modified-Since", lastModified.text),
+      ])
+    #expect(request.confirming([]).fields == [other])
+  }
+
   @Test func `without a validator the request stays as it is`() throws {
     let request = try Stored.get([HTTPField("If-None-Match", "\"x\"")])
     #expect(request.validating([]) == request)

@@ -25,6 +25,8 @@ struct PartialRefusalTests {
     let length = HTTPField("Content-Length", "6")
     #expect(
       PartialRefusal(of: [range, length], bodyLength: nil) == .otherLength(told: 5, found: 6))
+    let right = HTTPField("Content-Length", "5")
+    #expect(PartialRefusal(of: [range, right], bodyLength: 4) == .otherLength(told: 5, found: 4))
   }
 
   @Test func `every refusal says what is wrong`() {

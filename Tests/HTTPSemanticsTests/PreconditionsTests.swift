@@ -115,7 +115,7 @@ struct PreconditionsTests {
     ]
     let content = [
       "content-type", "Content-Encoding", "Content-Language", "Content-Length", "Content-Range",
-      "Last-Modified",
+      "Content-MD5", "Content-Digest", "Trailer", "Last-Modified",
     ].map { HTTPField($0, "x") }
     #expect(Preconditions.notModifiedFields(of: HTTPFields(content + fields)) == fields)
   }

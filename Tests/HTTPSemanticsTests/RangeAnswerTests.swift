@@ -109,6 +109,29 @@ struct RangeAnswerTests {
     #expect(try answer(nil, fromParts: []) == .unanswerable)
   }
 
+  @Test func `a part has a length of its own and no digest of the whole`() {
+    let tag = HTTPField("ETag", "\"a\"")
+    let whole: HTTPFields = [
+      HTTPField("Content-Length", "10"), HTTPField("Content-Digest", "x"), tag,
+      HTTPField("Content-MD5", "x"), HTTPField("Content-Type", "a/b"),
+    ]
+    var head = HTTPResponseHead(status: 200, fields: whole)
+    #expect(head.limit(to: .whole, completeLength: 10) == nil && head.fields == whole)
+    var none = head
+    #expect(head.limit(to: .part(2...4), completeLength: 10) == 2..<5)
+    #expect(head.status == 206)
+    #expect(
+      head.fields == [
+        tag, whole[4], HTTPField("Content-Range", "bytes 2-4/10"), HTTPField("Content-Length", "3"),
+      ])
+    #expect(none.limit(to: .unsatisfiable(length: 10), completeLength: 10) == 0..<0)
+    #expect(none.status == 416)
+    #expect(
+      none.fields == [
+        tag, HTTPField("Content-Range", "bytes */10"), HTTPField("Content-Length", "0"),
+      ])
+  }
+
   @Test func `If-Range on parts asks for the whole when it does not hold`() throws {
     let other: HTTPFields = [HTTPField("If-Range", "\"b\"")]
     let same: HTTPFields = [HTTPField("If-Range", "\"a\"")]

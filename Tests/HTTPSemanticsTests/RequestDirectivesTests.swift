@@ -53,6 +53,8 @@ struct RequestDirectivesTests {
 
   @Test func `Pragma: no-cache counts where there is no Cache-Control`() {
     #expect(RequestDirectives([HTTPField("pragma", "x=y, No-Cache")]).noCache)
+    #expect(
+      RequestDirectives([HTTPField("Pragma", "no-cache"), HTTPField("Pragma", "x=y")]).noCache)
     #expect(!RequestDirectives([HTTPField("Pragma", "unrecognised-extension")]).noCache)
     #expect(!RequestDirectives([HTTPField("Pragma", "\"no-cache\"")]).noCache)
     #expect(

@@ -68,6 +68,11 @@ struct ResponseDirectivesTests {
       directives("stale-while-revalidate=1", "stale-while-revalidate=2").staleWhileRevalidate == 1)
   }
 
+  @Test func `a permission is not taken back by its malformed repetition`() {
+    #expect(directives("public, immutable", "public=x, immutable=x").isPublic)
+    #expect(directives("public, immutable", "public=x, immutable=x").immutable)
+  }
+
   @Test func `what stands in a quoted string is no directive`() {
     #expect(directives("extension=\"max-age=3600\", max-age=1").maxAge == 1)
     #expect(directives("max-age=1, extension=\"max-age=3600\"").maxAge == 1)

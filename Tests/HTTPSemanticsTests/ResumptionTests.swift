@@ -35,6 +35,14 @@ struct ResumptionTests {
     #expect(!Resumption.isPossible(HTTPFields(fields), now: now))
   }
 
+  @Test func `of stored parts only a beginning that lacks bytes is resumed`() {
+    #expect(Resumption(after: Stored.part("0-8/10")) != nil)
+    for other in ["0-9/10", "1-8/10", "0-8/*"] {
+      #expect(Resumption(after: Stored.part(other)) == nil, "\(other)")
+    }
+    #expect(Resumption(after: Stored.part("0-8/10", tag: "W/\"a\"")) == nil)
+  }
+
   @Test func `without bytes there is nothing to go on with`() {
     #expect(resumption(offset: 0) == nil)
   }

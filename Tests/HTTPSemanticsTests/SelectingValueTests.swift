@@ -14,6 +14,11 @@ struct SelectingValueTests {
     #expect(normalized("foo", value) == expected)
   }
 
+  @Test(arguments: ["authorization", "cookie", "proxy-authorization", "user-agent"])
+  func `in what is no list only the white space at the ends says nothing`(name: String) {
+    #expect(normalized(name, " a=\"1 ,  2\" , b ") == "a=\"1 ,  2\" , b")
+  }
+
   @Test(arguments: [
     ("en, de", "de,en"), ("de, en", "de,en"), ("EN, de", "de,en"), ("en,,de", "de,en"),
     ("en ; Q=0.50, de;q=1.000", "de,en;q=0.5"), ("en;q=0.000", "en;q=0"), ("en;q=1", "en"),
@@ -21,7 +26,7 @@ struct SelectingValueTests {
     // Not understood: only white space counts as none.
     ("en;q=2, de", "en;q=2,de"), ("en;q=0.1234, de", "en;q=0.1234,de"),
     ("en;q=1.1, de", "en;q=1.1,de"), ("en;q, de", "en;q,de"), ("en;q=, de", "en;q=,de"),
-    ("en;q=05, de", "en;q=05,de"), ("en;q=0,5, de", "5,de,en;q=0"),
+    ("en;q=05, de", "en;q=05,de"), ("en;q=0.x, de", "en;q=0.x,de"), ("en;q=0,5, de", "5,de,en;q=0"),
   ])
   func `preferences are sorted and their weights shortened`(value: String, expected: String) {
     for name in ["accept", "accept-charset", "accept-encoding", "accept-language"] {

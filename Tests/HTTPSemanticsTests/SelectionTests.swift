@@ -45,6 +45,8 @@ struct SelectionTests {
     (["Foo"], ["Foo:1, 2"], ["Foo:1", "Foo:2"], true),
     (["Foo"], ["Foo:1", "Foo:2"], ["Foo:2", "Foo:1"], false),
     (["Foo"], ["Foo:1", "Foo:2"], ["Foo:1"], false),
+    (["Prefer"], ["Prefer:1"], ["Prefer:1", "Prefer:2"], false),
+    (["Foo"], ["Foo:1", "Foo:2"], ["Foo:1", "Foo:2", "Foo:3"], false),
   ])
   func `a request matches when all selecting fields do`(
     vary: [String], first: [String], second: [String], matches: Bool
@@ -86,7 +88,13 @@ struct SelectionTests {
   }
 
   @Test func `a long value is kept concealed`() throws {
-    let value = Array(repeating: UInt8(ascii: "x"), count: Selection.maximumValueLength + 1)
+    let longest = String(repeating: "x", count: Selection.maximumValueLength)
+    let kept = try #require(
+      Selection(
+        varyOf: [HTTPField("Vary", "Prefer")], request: [HTTPField("Prefer", longest)],
+        conceal: { _ in [1] }))
+    #expect(kept.fields.map(\.value) == [Array(longest.utf8)])
+    let value = Array((longest + "x").utf8)
     let request: HTTPFields = [HTTPField(name: "Prefer", value: value)]
     let made = try #require(
       Selection(varyOf: [HTTPField("Vary", "Prefer")], request: request, conceal: { _ in [1] }))

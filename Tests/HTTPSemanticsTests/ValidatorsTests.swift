@@ -37,7 +37,8 @@ struct ValidatorsTests {
     let dated = validators(nil, modified: 0, date: 60)
     #expect(dated.matchStrongly(validators(nil, modified: 0, date: 600)))
     #expect(!dated.matchStrongly(validators(nil, modified: 1, date: 600)))
-    #expect(!dated.matchStrongly(validators(nil, modified: 0, date: 1)))
+    let recent = validators(nil, modified: 0, date: 1)
+    #expect(!dated.matchStrongly(recent) && !recent.matchStrongly(dated))
     // A tag that is new or missing is better evidence than the same second.
     #expect(!dated.matchStrongly(old) && !old.matchStrongly(dated))
     #expect(!validators(nil).matchStrongly(validators(nil)))
