@@ -116,13 +116,24 @@ struct ResponseCacheCompleteTests {
     #expect(rest(try beginning(tag: nil, [modified, date])) != nil)
   }
 
-  @Test func `a part that was stored while the rest was on its way stays`() throws {
+  @Test(arguments: [1, 2] as [UInt64])
+  func `a part that was stored while the rest was on its way stays`(version: UInt64) throws {
     let sandbox = try beginning()
     let forwarding = try #require(rest(sandbox))
-    try sandbox.loadPart(0...499, of: content(1000, seed: 2), tag: "\"2\"", at: 1)
+    let (body, tag) = (content(1000, seed: version), "\"\(version)\"")
+    try sandbox.loadPart(0...499, of: body, tag: tag, at: 1)
     guard case .again = sandbox.receive(head(416), forwarding, at: 2) else { throw Unexpected() }
     #expect(sandbox.store.statistics.entries == 1)
-    #expect(try sandbox.served(ranged("0-9"), at: 3)?.value("ETag") == "\"2\"")
+    #expect(try sandbox.served(ranged("0-9"), at: 3)?.value("ETag") == tag)
+  }
+
+  @Test func `too short a beginning is not completed`() throws {
+    let sandbox = try CacheSandbox()
+    try sandbox.load(ranged("0-499"), head(206, partFields(0...499)), content(400))
+    let forwarding = try #require(rest(sandbox))
+    guard case .again = sandbox.receive(head(206, partFields(500...999)), forwarding) else {
+      throw Unexpected()
+    }
   }
 
   @Test func `a beginning whose bytes are damaged is not completed`() throws {

@@ -46,6 +46,16 @@ struct ResponseCacheDecideTests {
     #expect(try sandbox.served(german, policy: .offline, at: 200)?.body == content(20))
   }
 
+  @Test func `of several responses with Vary the newest counts, even if it is stale`() throws {
+    let asked = request("/a", [HTTPField("Accept-Language", "de"), HTTPField("Accept", "x")])
+    let sandbox = try CacheSandbox()
+    for (vary, age, time) in [("Accept-Language", 100, 0), ("Accept", 1, 5)] {
+      let fields = [HTTPField("Cache-Control", "max-age=\(age)"), HTTPField("Vary", vary)]
+      try sandbox.load(asked, head(200, HTTPFields(fields)), content(10), at: Int64(time))
+    }
+    #expect(try sandbox.served(asked, at: 20) == nil)
+  }
+
   @Test(arguments: [200, 404])
   func `a response without Vary replaces one that has it and the same request`(status: Int) throws {
     let control = HTTPField("Cache-Control", "max-age=100")
@@ -61,6 +71,28 @@ struct ResponseCacheDecideTests {
     let forwarding = try #require(sandbox.forward(asking("de"), at: 6))
     #expect(sandbox.cache.receivesAtOnce(head(200, [vary]), for: forwarding))
     #expect(!sandbox.cache.receivesAtOnce(head(200), for: forwarding))
+  }
+
+  @Test func `the default response is fresh until the next one is stored`() throws {
+    let control = HTTPField("Cache-Control", "max-age=100")
+    let sandbox = try CacheSandbox()
+    let varied: HTTPFields = [control, HTTPField("Vary", "Accept-Language")]
+    try sandbox.load(asking("de"), head(200, varied), content(10))
+    try sandbox.load(request(), head(200, [control]), content(20))
+    let forwarding = try #require(sandbox.forward(request(), at: 5))
+    _ = sandbox.receive(head(200, [control]), forwarding, at: 5)
+    #expect(try sandbox.served(request(), at: 6)?.body == content(20))
+  }
+
+  @Test func `a part without Vary replaces no response that has it`() throws {
+    let fields: HTTPFields = [
+      HTTPField("Cache-Control", "max-age=100"), HTTPField("Vary", "Accept-Language"),
+    ]
+    let sandbox = try CacheSandbox()
+    try sandbox.load(asking("de"), head(200, fields), content(10))
+    let asked = ranged("0-4", [HTTPField("Accept-Language", "de")])
+    try sandbox.load(asked, head(206, partFields(0...4, of: "10", tag: nil)), content(5), at: 5)
+    #expect(try sandbox.served(asking("de"), at: 6)?.body == content(10))
   }
 
   @Test(
@@ -152,6 +184,21 @@ struct ResponseCacheDecideTests {
       let forwarding = try #require(sandbox.forward(asked, policy: policy))
       #expect(forwarding.isShareable == isShareable, "\(asked) \(policy)")
     }
+    try sandbox.load(request(), head(200, [HTTPField("Cache-Control", "no-cache")]), content(10))
+    #expect(sandbox.forward(request(), policy: .protocolRules)?.isShareable == false)
+  }
+
+  @Test func `a request tells the values of the fields that select, as far as they are known`()
+    throws
+  {
+    let fields: HTTPFields = [HTTPField("Vary", "Accept-Language"), HTTPField("ETag", "\"1\"")]
+    let sandbox = try CacheSandbox()
+    try sandbox.load(asking("de"), head(200, fields), content(10))
+    for language in ["de", "en"] {
+      let forwarding = try #require(sandbox.forward(asking(language), policy: .protocolRules))
+      let value = Array(language.utf8)
+      #expect(forwarding.selection.fields == [SelectedField(name: "accept-language", value: value)])
+    }
   }
 
   @Test func `the user's own function has the last word on what is stored`() throws {
@@ -218,6 +265,21 @@ struct ResponseCacheDecideTests {
       #expect(serving.head.status == status)
       #expect(try Served(serving).body == (status == 200 ? content(10) : []))
     }
+  }
+
+  @Test func `a condition that is equal to the cache's own one is not in its way`() throws {
+    let date = HTTPDate(seconds: 1_700_000_000).description
+    let sandbox = try CacheSandbox()
+    try sandbox.load(
+      request(),
+      head(200, [HTTPField("Cache-Control", "max-age=1"), HTTPField("Last-Modified", date)]),
+      content(10))
+    let asked = request("/a", [HTTPField("If-Modified-Since", date)])
+    let forwarding = try #require(sandbox.forward(asked, policy: .protocolRules, at: 10))
+    guard case .validated(let serving) = sandbox.receive(head(304), forwarding, at: 10) else {
+      throw Unexpected()
+    }
+    #expect(serving.head.status == 304)
   }
 
   @Test(arguments: ["GET", "HEAD"])

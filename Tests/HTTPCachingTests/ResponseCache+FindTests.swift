@@ -242,6 +242,58 @@ struct ResponseCacheFindTests {
     let bob = request("/a", [HTTPField("X-Api-Key", "bob")])
     let forwarding = try #require(sandbox.forward(bob, policy: .protocolRules))
     #expect(!forwarding.request.hasCondition)
+    // Nor is the page of who has none.
+    try sandbox.store.removeAll()
+    try sandbox.load(request(), head(200, fields("X-Api-Key", tag: "a")), content(10))
+    #expect(sandbox.forward(bob, policy: .protocolRules)?.request == bob)
+  }
+
+  @Test func `a page that the program refuses is not confirmed for another request`() throws {
+    let sandbox = try CacheSandbox { _, _ in false }
+    try sandbox.load(asking("de"), head(200, fields("Accept-Language", tag: "a")), content(10))
+    #expect(sandbox.forward(asking("en"), policy: .protocolRules)?.request == asking("en"))
+  }
+
+  @Test func `only strong tags of whole responses are offered, and no more than eight`() throws {
+    let sandbox = try CacheSandbox()
+    let weak = fields("Accept-Language") + [HTTPField("ETag", "W/\"1\"")]
+    try sandbox.load(asking("weak"), head(200, weak), content(10))
+    let part = partFields(0...4, of: "10", [HTTPField("Vary", "Accept-Language")])
+    let asked = ranged("0-4", [HTTPField("Accept-Language", "part")])
+    try sandbox.load(asked, head(206, part), content(5))
+    #expect(sandbox.forward(asking("en"), policy: .protocolRules)?.request == asking("en"))
+    for number in 0..<10 {
+      let strong = fields("Accept-Language", tag: "\(number)")
+      try sandbox.load(asking("x\(number)"), head(200, strong), content(10))
+    }
+    let forwarding = try #require(sandbox.forward(asking("en"), policy: .protocolRules))
+    let sent = forwarding.request.fields.first(named: "If-None-Match")?.text
+    #expect(sent?.split(separator: ",").count == 8)
+  }
+
+  @Test func `a page was changed at its Last-Modified, otherwise at its Date`() throws {
+    let sandbox = try CacheSandbox()
+    #expect(sandbox.cache.lastChanged(request()) == nil)
+    var fields: HTTPFields = []
+    for (name, seconds) in [("Date", 20), ("Last-Modified", 10)] as [(String, Int64)] {
+      fields.append(HTTPField(name, moment(seconds).date.description))
+      try sandbox.load(request(), head(200, fields), content(10), at: 30)
+      #expect(sandbox.cache.lastChanged(request()) == moment(seconds).date)
+    }
+  }
+
+  @Test func `what is in memory is served until another response is stored in its place`() throws {
+    let sandbox = try CacheSandbox(hotBytes: 1 << 20)
+    for seed in 1...2 as ClosedRange<UInt64> {
+      try sandbox.load(
+        request(), head(200, [HTTPField("Cache-Control", "max-age=60")]), content(10, seed: seed))
+      for source in [EntrySource.disk, .memory] {
+        guard case .serve(let serving) = sandbox.decide(request()),
+          case .bytes(let bytes, let found) = serving.variant.body
+        else { throw Unexpected() }
+        #expect(bytes == content(10, seed: seed) && found == source)
+      }
+    }
   }
 
   @Test func `a key that no request has does not keep the origin from confirming a page`() throws {

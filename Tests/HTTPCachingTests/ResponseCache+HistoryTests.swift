@@ -77,6 +77,26 @@ struct ResponseCacheHistoryTests {
     #expect(isHistory(sandbox, request("/a")) == false)
   }
 
+  @Test func `a 410 after a 404 does not take the last good response from the history`() throws {
+    let sandbox = try CacheSandbox(keepsHistory: true)
+    for (number, answer) in [page(), head(404), head(410)].enumerated() {
+      try sandbox.load(request("/a"), answer, content(10 + number), at: Int64(number))
+    }
+    #expect(try sandbox.served(request("/a"), policy: .offline)?.body == content(10))
+  }
+
+  @Test func `a page that is confirmed for its own client is not remembered beside itself`() throws
+  {
+    let sandbox = try CacheSandbox(keepsHistory: true)
+    let fields: HTTPFields = [HTTPField("ETag", "\"1\"")]
+    try sandbox.load(request(), head(200, fields), content(10))
+    let forwarding = try #require(sandbox.forward(request(), policy: .protocolRules, at: 5))
+    guard case .validated = sandbox.receive(head(304, fields), forwarding, at: 5) else {
+      throw Unexpected()
+    }
+    #expect(sandbox.store.statistics.entries == 1)
+  }
+
   @Test func `a 404 that nothing good preceded is itself there without a network`() throws {
     let sandbox = try CacheSandbox(keepsHistory: true)
     try sandbox.load(request("/a"), head(404, []), content(3))
@@ -148,6 +168,16 @@ struct ResponseCacheHistoryTests {
     #expect(try sandbox.served(request("/a"), policy: .offline)?.body == content(2))
   }
 
+  @Test(arguments: [[0, 5], [5, 0]] as [[Int64]])
+  func `of several responses in the history the newest is there`(times: [Int64]) throws {
+    let sandbox = try CacheSandbox(keepsHistory: true)
+    for (vary, time) in zip([[HTTPField("Vary", "Accept-Language")], []], times) {
+      try sandbox.load(asking("de"), redirect("/\(time)", HTTPFields(vary)), [], at: time)
+    }
+    let served = try sandbox.served(asking("de"), policy: .offline, at: 9)
+    #expect(served?.value("Location") == "/5")
+  }
+
   @Test func `what one user has seen another one does not get`() throws {
     let sandbox = try CacheSandbox(keepsHistory: true)
     let one = request("/a", [HTTPField("Authorization", "Bearer one")])
@@ -162,9 +192,16 @@ struct ResponseCacheHistoryTests {
   @Test func `when the origin cannot be reached, the history answers`() throws {
     let sandbox = try CacheSandbox(keepsHistory: true)
     try sandbox.load(request("/a"), redirect("/b"), [])
-    let forwarding = try #require(sandbox.forward(request("/a"), policy: .protocolRules, at: 9))
-    let serving = try #require(sandbox.cache.fallback(for: forwarding, now: moment(10)))
-    #expect(serving.isHistory && serving.head.status == 302)
+    for policy in [CachePolicy.protocolRules, .storedElseLoad] {
+      let forwarding = try #require(sandbox.forward(request("/a"), policy: policy, at: 9))
+      let serving = try #require(sandbox.cache.fallback(for: forwarding, now: moment(10)))
+      #expect(serving.isHistory && serving.head.status == 302)
+    }
+    // It goes before a stale 404.
+    try sandbox.load(request("/gone"), page(), content(10))
+    try sandbox.load(request("/gone"), head(404), content(3), at: 5)
+    let gone = try #require(sandbox.forward(request("/gone"), policy: .protocolRules, at: 90))
+    #expect(sandbox.cache.fallback(for: gone, now: moment(90))?.head.status == 200)
     let validated = try #require(sandbox.forward(request("/a"), policy: .revalidate, at: 9))
     #expect(sandbox.cache.fallback(for: validated, now: moment(10)) == nil)
     let asked = request("/a", [HTTPField("Cache-Control", "no-cache")])
@@ -271,6 +308,20 @@ struct ResponseCacheHistoryTests {
     for _ in 0..<2 { #expect(isHistory(sandbox, request("/a")) == true) }
   }
 
+  @Test func `with a network, a damaged page is asked for again`() throws {
+    let sandbox = try CacheSandbox(keepsHistory: true, options: Options(settling: .atOnce))
+    try sandbox.load(request("/a"), redirect("/b"), [])
+    try sandbox.load(request("/a"), page(), content(20_000), at: 5)
+    for body in sandbox.bodies { try Data().write(to: URL(fileURLWithPath: body)) }
+    #expect(words(sandbox.decide(request("/a"), at: 6)).hasPrefix("forward"))
+  }
+
+  @Test func `what the program refuses does not come from the history either`() throws {
+    let sandbox = try CacheSandbox(keepsHistory: true) { _, _ in false }
+    try sandbox.load(request("/a"), redirect("/b"), [])
+    #expect(try sandbox.served(request("/a"), policy: .offline) == nil)
+  }
+
   @Test(arguments: [10, 100_000], [404, 304])
   func `what was invalidated while it was remembered is not in the history`(
     length: Int, status: Int
@@ -310,7 +361,7 @@ struct ResponseCacheHistoryTests {
       return request(path, HTTPFields(coding + more))
     }
     let sandbox = try CacheSandbox(keepsHistory: true)
-    let coded = head(200, [vary[0], HTTPField("Content-Encoding", "gzip")])
+    let coded = head(200, [vary[0], HTTPField("Content-Encoding", "GZip")])
     try sandbox.load(asked("/coded", "gzip, deflate"), coded, content(10))
     try sandbox.load(asked("/plain", "identity"), head(200, vary), content(20))
     try sandbox.load(asked("/go", "identity"), redirect("/b", vary), content(30))

@@ -48,6 +48,26 @@ struct ResponseCacheReceiveTests {
     }
   }
 
+  @Test func `a 304 with Vary makes what it confirms selective`() throws {
+    let sandbox = try CacheSandbox()
+    try sandbox.load(asking("de"), head(200, brief), content(10))
+    #expect(try sandbox.served(asking("en"))?.body == content(10))
+    let forwarding = try #require(sandbox.forward(asking("de"), policy: .protocolRules, at: 60))
+    let answer = head(304, confirmed.fields + [HTTPField("Vary", "Accept-Language")])
+    _ = try validated(sandbox.receive(answer, forwarding, at: 60))
+    #expect(try sandbox.served(asking("de"), at: 61)?.body == content(10))
+    #expect(try sandbox.served(asking("en"), at: 61) == nil)
+  }
+
+  @Test func `a 304 to a request for the whole freshens the parts of it`() throws {
+    let sandbox = try CacheSandbox()
+    for range in [0...499, 500...999] { try sandbox.loadPart(range, of: content(1000)) }
+    let forwarding = try #require(sandbox.forward(request(), policy: .protocolRules, at: 2000))
+    let served = try validated(sandbox.receive(confirmed, forwarding, at: 2000))
+    #expect(served?.body == content(1000))
+    #expect(try sandbox.served(request(), at: 2001)?.body == content(1000))
+  }
+
   @Test func `a 304 freshens what got the digest of its body meanwhile`() throws {
     let sandbox = try CacheSandbox()
     try sandbox.load(request(), head(200, brief), content(100_000))
@@ -109,6 +129,28 @@ struct ResponseCacheReceiveTests {
       return
     }
     #expect(words(sandbox.decide(request(), at: 60)).hasPrefix("forward"))
+  }
+
+  @Test func `a 304 with the strong form of a weak tag confirms, and updates nothing`() throws {
+    let sandbox = try CacheSandbox()
+    let weak: HTTPFields = [
+      HTTPField("Cache-Control", "max-age=10"), HTTPField("ETag", "W/\"1\""),
+    ]
+    try sandbox.load(request(), head(200, weak), content(10))
+    let forwarding = try #require(sandbox.forward(request(), policy: .protocolRules, at: 60))
+    let served = try validated(sandbox.receive(confirmed, forwarding, at: 60))
+    #expect(served?.body == content(10) && served?.value("X-New") == nil)
+    #expect(words(sandbox.decide(request(), at: 60)).hasPrefix("forward"))
+  }
+
+  @Test func `what is for this hop alone is not passed on`() throws {
+    let sandbox = try CacheSandbox()
+    let forwarding = try #require(sandbox.forward(request()))
+    let answer = head(200, [HTTPField("Connection", "X-Hop"), HTTPField("X-Hop", "1"), brief[1]])
+    guard case .pass(let passed, _) = sandbox.receive(answer, forwarding) else {
+      throw Unexpected()
+    }
+    #expect(passed.fields == [brief[1]])
   }
 
   @Test
@@ -292,7 +334,40 @@ struct ResponseCacheReceiveTests {
         let adapted = sandbox.cache.adapted(
           serving, to: request("/a", fields), answered: status, now: moment(50))
         #expect(try adapted.map { try Served($0).body } == (isServed ? content(size) : nil))
+        if case .file(let own)? = adapted?.variant.body,
+          case .file(let first)? = serving.variant.body
+        {
+          #expect(own !== first, "two answers read one file at one position")
+        }
+      }
+      // What has become stale since is only for an error.
+      for status in [304, 500] {
+        let stale = sandbox.cache.adapted(
+          serving, to: request(), answered: status, now: moment(70))
+        #expect((stale != nil) == (status == 500))
       }
     }
+  }
+
+  @Test func `who has waited for what is being stored gets it only if it may have it`() throws {
+    let sandbox = try CacheSandbox { request, _ in !request.fields.contains("X-No") }
+    func plan(_ answer: HTTPResponseHead, to asked: HTTPRequest) throws -> StoringPlan {
+      let forwarding = try #require(sandbox.forward(asked))
+      guard case .pass(_, .yes(let plan)) = sandbox.receive(answer, forwarding) else {
+        throw Unexpected()
+      }
+      return plan
+    }
+    let whole = try plan(head(200, brief + [HTTPField("Vary", "Accept")]), to: request())
+    let cases: [(HTTPFields, Bool)] = [
+      ([], true), ([HTTPField("Accept", "x")], false), ([HTTPField("X-No", "1")], false),
+      ([HTTPField("Authorization", "x")], false), ([HTTPField("Cache-Control", "no-cache")], false),
+    ]
+    for (fields, isServed) in cases {
+      let found = sandbox.cache.collapsed(whole, to: request("/a", fields), now: moment(5))
+      #expect((found != nil) == isServed, "\(fields)")
+    }
+    let part = try plan(head(206, partFields(0...4)), to: ranged("0-4"))
+    #expect(sandbox.cache.collapsed(part, to: request(), now: moment(5)) == nil)
   }
 }

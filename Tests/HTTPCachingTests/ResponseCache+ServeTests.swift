@@ -28,6 +28,15 @@ struct ResponseCacheServeTests {
     #expect(served.value("Date") == "Fri, 15 Jan 2027 08:00:00 GMT")
   }
 
+  @Test func `a 204 has no length, and a repeated length is told once`() throws {
+    let sandbox = try CacheSandbox()
+    try sandbox.load(request("/none"), head(204, fresh), [])
+    #expect(try sandbox.served(request("/none"))?.value("Content-Length") == nil)
+    let length = HTTPField("Content-Length", "1000")
+    try sandbox.load(request(), head(200, fresh + [length, length]), whole)
+    #expect(try sandbox.served(request())?.head.fields.all(named: "Content-Length") == [length])
+  }
+
   @Test func `HEAD is answered with the head of what GET has loaded`() throws {
     let sandbox = try CacheSandbox()
     try sandbox.load(request(), head(200, fresh), whole)
@@ -105,16 +114,23 @@ struct ResponseCacheServeTests {
   @Test func `parts with one strong validator are joined, up to the whole`() throws {
     let sandbox = try CacheSandbox()
     for range in [400...699, 0...99, 100...450, 700...999] {
-      try sandbox.loadPart(range, of: whole)
+      try sandbox.loadPart(range, of: whole, [HTTPField("Content-Digest", "sha-256=:AAAA:")])
     }
     #expect(try sandbox.served(ranged("50-820"))?.body == Array(whole[50...820]))
     let all = try #require(try sandbox.served(request()))
     #expect(all.head.status == 200)
     #expect(all.body == whole)
-    #expect(all.value("Content-Range") == nil)
+    #expect(all.value("Content-Range") == nil && all.value("Content-Digest") == nil)
     #expect(all.value("Content-Length") == "1000")
     #expect(try sandbox.served(ranged("-1"))?.body == [whole[999]])
     #expect(try sandbox.served(request(method: "HEAD"))?.value("Content-Length") == "1000")
+  }
+
+  @Test func `a part that is shorter than it tells is not served beyond its bytes`() throws {
+    let sandbox = try CacheSandbox()
+    try sandbox.load(ranged("0-499"), head(206, partFields(0...499)), Array(whole[..<400]))
+    #expect(try sandbox.served(ranged("0-399"))?.body == Array(whole[..<400]))
+    #expect(try sandbox.served(ranged("0-400")) == nil)
   }
 
   @Test func `large parts are joined from their files`() throws {

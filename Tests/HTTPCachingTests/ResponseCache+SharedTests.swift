@@ -39,6 +39,7 @@ struct ResponseCacheSharedTests {
     #expect(form([fresh, HTTPField("Set-Cookie", "a=b")]) == nil)
     #expect(form([fresh], [HTTPField("Cookie", "a=b")]) == nil)
     #expect(form([fresh], [HTTPField("Authorization", "Basic x")]) == nil)
+    #expect(form([fresh], [HTTPField("Cache-Control", "no-store")]) == nil)
     #expect(form([fresh, HTTPField("Vary", "Cookie")], []) == nil)
     let key = HTTPField("X-Api-Key", "k")
     #expect(form([fresh, HTTPField("Vary", "X-Api-Key")], [key]) == nil)
@@ -75,6 +76,59 @@ struct ResponseCacheSharedTests {
     #expect(head?.fields.first(named: "Age")?.text == "9")
     (shared.requested, shared.received) = (.distantPast, .distantPast)
     #expect(shared.freshHead(for: request("/a"), rules, now: moment(10)) == nil)
+  }
+
+  @Test func `of what is stored, only what machines may share has a form`() throws {
+    let sandbox = try CacheSandbox(keepsHistory: true)
+    func forms() -> Int {
+      sandbox.store.entries().compactMap { sandbox.cache.sharedForm(of: $0) }.count
+    }
+    try sandbox.load(request("/mine"), head(200, [HTTPField("Cache-Control", "private")]), [])
+    try sandbox.load(request("/mine", [HTTPField("Cookie", "a=b")]), head(200, [fresh]), [])
+    #expect(forms() == 0)
+    try sandbox.load(request(), head(200, [fresh]), content(10))
+    #expect(forms() == 1)
+    // The page that a 404 replaces is in the history.
+    try sandbox.load(request(), head(404, [fresh]), content(3))
+    #expect(sandbox.store.statistics.entries == 3)
+    #expect(forms() == 1)
+    let stored = try #require(sandbox.store.variants(of: "GET http://example.com/a").first)
+    try sandbox.store.put([], for: "HEAD http://example.com/a", metadata: stored.metadata)
+    #expect(forms() == 1)
+  }
+
+  @Test func `a form is adopted for requests that select it, and only if it is newer`() throws {
+    let fields = [fresh, HTTPField("Vary", "Accept-Language")]
+    let shared = try #require(form(fields, [HTTPField("Accept-Language", "de")]))
+    let sandbox = try CacheSandbox()
+    for language in ["de", "en"] {
+      let forwarding = try #require(sandbox.forward(asking(language), policy: .protocolRules))
+      let plan = sandbox.cache.adopting(shared, for: forwarding, now: moment(10))
+      #expect((plan != nil) == (language == "de"))
+    }
+    for (time, isNewer) in [(0, true), (1, false), (2, false)] as [(Int64, Bool)] {
+      try sandbox.load(asking("de"), head(200, HTTPFields(fields)), [], at: time)
+      let forwarding = try #require(
+        sandbox.forward(asking("de"), policy: .protocolRules, at: 100))
+      let plan = sandbox.cache.adopting(shared, for: forwarding, now: moment(100))
+      #expect((plan != nil) == isNewer, "\(time)")
+    }
+  }
+
+  @Test func `other machines are asked only for what is not one user's and not fresh`() throws {
+    let sandbox = try CacheSandbox()
+    let token = request("/a", [HTTPField("Authorization", "x")])
+    let asked = request("/a", [HTTPField("Cache-Control", "no-cache")])
+    for (request, policy, mayAsk) in [
+      (request(), .protocolRules, true), (request(method: "HEAD"), .protocolRules, true),
+      (request(method: "POST"), .protocolRules, false), (token, .protocolRules, false),
+      (request(), .reload, false),
+    ] as [(HTTPRequest, CachePolicy, Bool)] {
+      #expect(sandbox.forward(request, policy: policy)?.mayAskOthers == mayAsk, "\(request)")
+    }
+    try sandbox.load(request(), head(200, [fresh, HTTPField("ETag", "\"1\"")]), content(10))
+    #expect(sandbox.forward(request(), policy: .protocolRules, at: 90)?.mayAskOthers == true)
+    #expect(sandbox.forward(asked, policy: .protocolRules)?.mayAskOthers == false)
   }
 
   @Test func `the digest of a body is 32 bytes, or there is none`() {

@@ -20,6 +20,7 @@ struct ResponseCacheStoreTests {
       ResponseCache.variant(select(("a", "b"), ("c", "d")), nil),
       ResponseCache.variant(select(("a", "b"), ("c", nil)), nil),
       ResponseCache.variant(select(("a", "b")), part),
+      ResponseCache.variant(select(("a", "bc:d")), nil),
     ]
     #expect(Set(others).count == others.count && !others.contains(0))
     #expect(ResponseCache.variant(select(("c", "d"), ("a", "b")), nil) == others[4])
