@@ -33,7 +33,7 @@ extension ResponseCache {
   func rememberReplaced(by plan: StoringPlan, _ isPermitted: () -> Bool) {
     guard rules.mayRemember(whatStatusReplaces: plan.response.status),
       case .hit(let info, let reader) = store.read(plan.key, variant: plan.variant),
-      let status = info.status, CacheRules.isGood(status)
+      let status = info.status, CacheRules.isGood(status), status != 206
     else { return }
     var metadata = info.metadata
     EntryFields.markAsHistory(&metadata)
