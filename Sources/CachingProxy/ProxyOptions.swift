@@ -2,7 +2,7 @@ import CLibrary
 package import HTTPSemantics
 
 package struct ProxyOptions: Sendable {
-  package var listen: ListenAddress
+  package var listen = ListenAddress(host: "127.0.0.1", port: 8080)
 
   /// The server behind a reverse proxy, with the path that is put in front of all requests; `nil`
   /// for a forward proxy.
@@ -13,16 +13,17 @@ package struct ProxyOptions: Sendable {
   /// A server on loopback is reached as `localhost`, 127.0.0.0/8 or `[::1]`, each with its port, as
   /// the host of ``listen``, and under these names. A server beyond loopback has the same rule if
   /// there are names here; without any, all names are accepted.
-  package var hosts: [String]
+  package var hosts: [String] = []
 
   /// Whether `Forwarded` and `X-Forwarded-*` of clients are trusted and passed on.
-  package var trustsForwarded: Bool
+  package var trustsForwarded = false
 
   /// Whether answers come only from the store.
-  package var isOffline: Bool
+  package var isOffline = false
 
-  /// The number of threads that serve clients, at least 1, each with its share of the connections.
-  package var threads: Int
+  /// The number of threads that serve clients, at least 1, each with its share of the connections;
+  /// by default one for each processor, 2 to 32.
+  package var threads = min(32, max(2, sysconf(Int32(_SC_NPROCESSORS_ONLN))))
 
   /// The longest time in which a client neither sends nor accepts a byte, in whole seconds. After
   /// that its connection ends.
@@ -30,7 +31,7 @@ package struct ProxyOptions: Sendable {
   /// This is also the longest time until the server notices the end of a client that sent a part of
   /// a head and left at the same moment: libmicrohttpd 0.9 reads the data and is not notified of
   /// the end again.
-  var idleSeconds: Int
+  var idleSeconds = 75
 
   /// The certificate of a reverse proxy whose clients use TLS; `nil` for http. Certificates can be
   /// replaced while the server runs.
@@ -54,28 +55,10 @@ package struct ProxyOptions: Sendable {
 
   /// The longest time without a byte in a tunnel.
   package var tunnelIdle = Duration.seconds(600)
-
-  /// Creates options. The defaults suit a program on the same machine.
-  package init(
-    listen: ListenAddress = ListenAddress(host: "127.0.0.1", port: 8080),
-    origin: NormalizedURL? = nil, hosts: [String] = [], trustsForwarded: Bool = false,
-    isOffline: Bool = false, threads: Int = usualThreads, idleSeconds: Int = 75
-  ) {
-    self.listen = listen
-    self.origin = origin
-    self.hosts = hosts
-    self.trustsForwarded = trustsForwarded
-    self.isOffline = isOffline
-    self.threads = threads
-    self.idleSeconds = idleSeconds
-  }
-
-  /// The default number of threads: one for each processor, 2 to 32.
-  package static var usualThreads: Int {
-    min(32, max(2, sysconf(Int32(_SC_NPROCESSORS_ONLN))))
-  }
 }
 
 extension ProxyOptions {
+  package init(listen: ListenAddress) { self.listen = listen }
+
   package var scheme: NormalizedURL.Scheme { certificate == nil ? .http : .https }
 }

@@ -6,10 +6,10 @@ package struct CrawlOptions: Sendable {
   package var depth: Int
   /// Whether links to other hosts than those of the start pages are left out. Parts of a page are
   /// fetched from any host, and redirects lead to any host.
-  package var staysOnHost: Bool
+  package var staysOnHost = false
   /// The limit of the bytes of content from servers; `nil` for none.
   package var limitBytes: UInt64?
-  package var connectionsPerHost: Int
+  package var connectionsPerHost = 1
   /// The seconds for which a stored response is used without asking its server; `nil`: as the
   /// server says.
   package var lifetime: Int64?
@@ -41,17 +41,10 @@ package struct CrawlOptions: Sendable {
   static let maximumWait: Int64 = 60
   /// After so many failed connections in a row, a host is not asked any more.
   package static let maximumFailures = 5
+}
 
-  package init(
-    depth: Int, staysOnHost: Bool = false, limitBytes: UInt64? = nil, connectionsPerHost: Int = 1,
-    lifetime: Int64? = nil
-  ) {
-    self.depth = depth
-    self.staysOnHost = staysOnHost
-    self.limitBytes = limitBytes
-    self.connectionsPerHost = connectionsPerHost
-    self.lifetime = lifetime
-  }
+extension CrawlOptions {
+  package init(depth: Int) { self.depth = depth }
 }
 
 /// A URL to fetch, and why.

@@ -1,9 +1,10 @@
 import CacheClient
 import CacheStore
 import ClientTesting
-import SiteCrawling
 import Synchronization
 import Testing
+
+@testable import SiteCrawling
 
 @Suite(.timeLimit(.minutes(2))) struct CrawlerTests {
   @Test func `links are followed to a depth, and parts do not count`() async throws {

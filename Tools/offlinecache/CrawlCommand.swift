@@ -72,10 +72,11 @@ enum CrawlCommand: ToolCommand {
     try HistoryOption.apply(invocation, to: &clientOptions.rules)
     let login = try LoginOption.read(invocation, for: addresses)
     clientOptions.credentials = login?.provider
-    let options = CrawlOptions(
-      depth: invocation.value(of: depth), staysOnHost: invocation[sameHost],
-      limitBytes: invocation[limit], connectionsPerHost: invocation.value(of: parallel),
-      lifetime: invocation[freshFor]?.wholeSeconds)
+    var options = CrawlOptions(depth: invocation.value(of: depth))
+    options.staysOnHost = invocation[sameHost]
+    options.limitBytes = invocation[limit]
+    options.connectionsPerHost = invocation.value(of: parallel)
+    options.lifetime = invocation[freshFor]?.wholeSeconds
     let report = CrawlReport(
       isQuiet: invocation[quiet], asJSON: invocation[Declarations.json])
     let (client, known) = (clientOptions, login)

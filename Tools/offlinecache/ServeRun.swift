@@ -138,10 +138,11 @@ extension ServeCommand {
   private static func serverOptions(
     _ invocation: Invocation, _ browser: Browser?
   ) throws -> ProxyOptions {
-    var options = ProxyOptions(
-      listen: invocation.value(of: listen), origin: invocation[origin],
-      hosts: invocation.all(host), trustsForwarded: invocation[trustForwarded],
-      isOffline: invocation[offline])
+    var options = ProxyOptions(listen: invocation.value(of: listen))
+    options.origin = invocation[origin]
+    options.hosts = invocation.all(host)
+    options.trustsForwarded = invocation[trustForwarded]
+    options.isOffline = invocation[offline]
     options.certificate = try readCertificate(invocation)
     if invocation[intercept] || browser != nil { options.authority = try authority() }
     options.tunnelledHosts = invocation.all(tunnelled)
