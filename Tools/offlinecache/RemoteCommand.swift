@@ -105,14 +105,13 @@ enum RemoteCommand: ToolCommand {
   }
 
   private static func push(_ invocation: Invocation) async throws -> ExitStatus {
-    guard let tier = try RemoteOptions.tier(invocation, try NetworkOptions.setup(invocation))
-    else { throw invocation.usageError("no server is named", remedy: "give --remote URL") }
-    var clientOptions = ClientOptions()
-    clientOptions.remote = tier
-    clientOptions.fingerprintKey = try FingerprintOption.read(invocation)
-    let options = clientOptions
+    let setup = try NetworkOptions.setup(invocation)
+    let tier = try RemoteOptions.tier(RemoteOptions.required(invocation), setup)
+    var options = ClientOptions()
+    options.remote = tier
+    options.fingerprintKey = try FingerprintOption.read(invocation)
     let prefixes = invocation[prefix].isEmpty ? [""] : invocation[prefix]
-    let transport = try CurlTransport(NetworkOptions.setup(invocation))
+    let transport = try CurlTransport(setup)
     return try await withStore(invocation, .read) { store in
       let client = CachingClient(store: store, transport: transport, options: options)
       var refused = 0
@@ -148,8 +147,8 @@ enum RemoteCommand: ToolCommand {
       throw invocation.usageError(
         "there is nothing to purge", remedy: "give a URL, --prefix, --tag or --all")
     }
-    guard let tier = try RemoteOptions.tier(invocation, try NetworkOptions.setup(invocation))
-    else { throw invocation.usageError("no server is named", remedy: "give --remote URL") }
+    let tier = try RemoteOptions.tier(
+      RemoteOptions.required(invocation), NetworkOptions.setup(invocation))
     for scope in scopes { try await tier.purge(scope) }
     return .success
   }

@@ -70,15 +70,16 @@ enum RemoteOptions {
     return options
   }
 
-  /// Returns a tier with connections of its own, or `nil` without `--remote`.
-  static func tier(_ invocation: Invocation, _ setup: NetworkSetup) throws -> RemoteCache? {
-    guard var options = try read(invocation) else { return nil }
+  /// Returns a tier with connections of its own.
+  static func tier(_ options: RemoteCacheOptions, _ setup: NetworkSetup) throws -> RemoteCache {
+    var options = options
     let own = own(setup, options)
     options.fit(into: own.connections)
     return RemoteCache(options: options, transport: try CurlTransport(own))
   }
 
-  /// Returns a tier as ``tier(_:_:)`` does, for a command that asks origins with the same set-up.
+  /// Returns a tier as ``tier(_:_:)`` does, for a command that asks origins with the same set-up;
+  /// `nil` without `--remote`.
   ///
   /// - Throws: `UsageError` also for a client certificate: the answers that a server gives to its
   ///   owner may be meant for nobody else, and do not say so.
@@ -91,7 +92,7 @@ enum RemoteOptions {
           + "certificate may be meant for nobody else",
         remedy: "leave one of them out")
     }
-    return try tier(invocation, setup)
+    return try read(invocation).map { try tier($0, setup) }
   }
 
   /// Returns the connections to origins beside a tier, of all that the limit of open files allows.
