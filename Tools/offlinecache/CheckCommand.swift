@@ -51,10 +51,8 @@ enum CheckCommand: ToolCommand {
     guard let folder = invocation[folder] else {
       var clientOptions = ClientOptions(credentials: login?.provider)
       clientOptions.fingerprintKey = try FingerprintOption.read(invocation)
-      let made = clientOptions
       return try await withStore(invocation, .read) { store in
-        let client = CachingClient(
-          store: store, transport: transport, options: made)
+        let client = CachingClient(store: store, transport: transport, options: clientOptions)
         login?.use(by: client)
         return try await check(addresses) { url in
           try await client.updateState(of: HeaderOption.request(url, invocation), options: options)

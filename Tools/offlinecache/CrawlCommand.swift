@@ -79,11 +79,10 @@ enum CrawlCommand: ToolCommand {
     options.lifetime = invocation[freshFor]?.wholeSeconds
     let report = CrawlReport(
       isQuiet: invocation[quiet], asJSON: invocation[Declarations.json])
-    let (client, known) = (clientOptions, login)
     return try await withStore(invocation, .fill) { store in
       let client = CachingClient(
-        store: store, transport: try CurlTransport(setup), options: client)
-      known?.use(by: client)
+        store: store, transport: try CurlTransport(setup), options: clientOptions)
+      login?.use(by: client)
       let crawler = Crawler(client: client, options: options)
       let result = await Interruption.cancelling {
         try await crawler.run(starts, report: report.add)

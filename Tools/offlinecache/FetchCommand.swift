@@ -77,12 +77,11 @@ enum FetchCommand: ToolCommand {
     let tier = try RemoteOptions.tierBesideOrigins(invocation, setup)
     options.remote = tier
     options.asksRemoteOffline = invocation[offline]
-    let clientOptions = options
     let hasOthers = tier != nil || options.substitutes != nil
     let use: StoreUse = !invocation[offline] ? .fill : hasOthers ? .readOrCreate : .read
     return try await withStore(invocation, use) { store in
       let client = CachingClient(
-        store: store, transport: try CurlTransport(setup), options: clientOptions)
+        store: store, transport: try CurlTransport(setup), options: options)
       login?.use(by: client)
       await RemoteOptions.readPurges(tier)
       let run = FetchRun(

@@ -66,18 +66,16 @@ enum UploadCommand: ToolCommand {
       request.fields.append(field)
     }
     let setup = try NetworkOptions.setup(invocation)
-    let sent = request
     let login = try LoginOption.read(invocation, for: [address])
-    var clientOptions = ClientOptions(
+    var options = ClientOptions(
       transport: NetworkOptions.transportOptions(invocation), credentials: login?.provider)
-    clientOptions.fingerprintKey = try FingerprintOption.read(invocation)
-    let options = clientOptions
+    options.fingerprintKey = try FingerprintOption.read(invocation)
     return try await withStore(invocation, .fill) { store in
       let client = CachingClient(
         store: store, transport: try CurlTransport(setup), options: options)
       let isShown = !invocation[quiet] && (invocation[progress] || Terminal.isTerminal(2))
       let run = UploadRun(
-        client: client, request: sent, body: body, output: invocation[GetCommand.output],
+        client: client, request: request, body: body, output: invocation[GetCommand.output],
         isQuiet: invocation[quiet], progress: ProgressLine(total: 1, isEnabled: isShown))
       return try await run.run()
     }
