@@ -3,12 +3,16 @@ import HTTPSemantics
 import Synchronization
 
 enum AddressList {
+  static let option = Option(
+    "urls-from", .path.named("FILE"),
+    help: "Also take the URLs in a file, one a line; - is standard input")
+
   /// The largest size of a list, in bytes: enough for millions of URLs.
   private static let limit = 256 << 20
 
   /// Returns the URLs of the command line, followed by those of the list file, if one is given.
-  static func all(_ typed: [String], _ list: Argument?) throws -> [String] {
-    try typed + (list.map { try read($0) } ?? [])
+  static func all(_ invocation: Invocation, _ urls: Parameter<String>) throws -> [String] {
+    try invocation[urls] + (invocation[option].map { try read($0) } ?? [])
   }
 
   /// Returns the URLs of a file, or of standard input for `-`.

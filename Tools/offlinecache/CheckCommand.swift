@@ -8,9 +8,6 @@ import HTTPTransports
 enum CheckCommand: ToolCommand {
   private static let urls = Parameter(
     "url", .address, .any, help: "The URLs to check; http or https")
-  private static let list = Option(
-    "urls-from", .path.named("FILE"),
-    help: "Also check the URLs in a file, one a line; - is standard input")
   private static let folder = Option(
     "output-dir", short: "o", .path.named("DIR"),
     help: "Compare with the files that 'download' has put into a folder, not with the store")
@@ -26,7 +23,7 @@ enum CheckCommand: ToolCommand {
         + "error, which is printed on standard error) or 'missing' (there is no copy)."
     ],
     parameters: [urls],
-    options: [folder, list, timeout, HeaderOption.option, FingerprintOption.option]
+    options: [folder, AddressList.option, timeout, HeaderOption.option, FingerprintOption.option]
       + NetworkOptions.allWithLogin,
     examples: [
       .init("offlinecache check https://example.org/", "Compares with the store"),
@@ -42,7 +39,7 @@ enum CheckCommand: ToolCommand {
     let time = invocation.value(of: timeout)
     let options = TransportOptions(connectTimeout: time, idleTimeout: time, wholeTimeout: time)
     let transport = try CurlTransport(NetworkOptions.setup(invocation))
-    let addresses = try AddressList.all(invocation[urls], invocation[list])
+    let addresses = try AddressList.all(invocation, urls)
     if addresses.isEmpty {
       throw invocation.usageError(
         "there is nothing to check", remedy: "give a URL, or --urls-from FILE")

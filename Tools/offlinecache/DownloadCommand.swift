@@ -12,9 +12,6 @@ enum DownloadCommand: ToolCommand {
   static let folder = Option(
     "output-dir", short: "o", .path.named("DIR"), default: ".",
     help: "The folder for the files; it is created if it is missing")
-  private static let list = Option(
-    "urls-from", .path.named("FILE"),
-    help: "Also download the URLs in a file, one a line; - is standard input")
   private static let resume = Flag(
     "resume", help: "Also resume every interrupted download in the folder")
   private static let restart = Flag(
@@ -58,8 +55,8 @@ enum DownloadCommand: ToolCommand {
     ],
     parameters: [urls],
     options: [
-      folder, list, resume, restart, refresh, expires, sliding, sha256, parallel, perHost, retries,
-      durable, quiet, HeaderOption.option, FingerprintOption.option,
+      folder, AddressList.option, resume, restart, refresh, expires, sliding, sha256, parallel,
+      perHost, retries, durable, quiet, HeaderOption.option, FingerprintOption.option,
     ] + NetworkOptions.allForTransfers + RemoteOptions.all,
     examples: [
       .init("offlinecache download https://example.org/big.iso -o isos", "Downloads one file"),
@@ -73,13 +70,15 @@ enum DownloadCommand: ToolCommand {
     try check(invocation)
     let folder = invocation.value(of: folder)
     // Without URLs the folder must exist: a missing one means that its name is wrong.
-    if !invocation[urls].isEmpty || invocation[list] != nil { try makeFolder(folder) }
+    if !invocation[urls].isEmpty || invocation[AddressList.option] != nil {
+      try makeFolder(folder)
+    }
     let parallel = bounded(invocation.value(of: parallel))
     let perHost = min(invocation.value(of: perHost), parallel)
     var setup = try NetworkOptions.setup(invocation)
     setup.connectionsPerHost = perHost
     let transport = try CurlTransport(setup)
-    let addresses = try AddressList.all(invocation[urls], invocation[list])
+    let addresses = try AddressList.all(invocation, urls)
     let login = try LoginOption.read(invocation, for: addresses)
     let shared = try RemoteOptions.tierBesideOrigins(invocation, setup).map {
       RemoteDownloads(

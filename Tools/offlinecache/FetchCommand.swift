@@ -7,9 +7,6 @@ import HTTPSemantics
 enum FetchCommand: ToolCommand {
   private static let urls = Parameter(
     "url", .address, .any, help: "The URLs to fetch; http or https")
-  private static let list = Option(
-    "urls-from", .path.named("FILE"),
-    help: "Also fetch the URLs in a file, one a line; - is standard input")
   private static let folder = Option(
     "output-dir", .path.named("DIR"),
     help:
@@ -38,8 +35,8 @@ enum FetchCommand: ToolCommand {
     ],
     parameters: [urls],
     options: [
-      GetCommand.output, folder, list, offline, refresh, parallel, quiet, HeaderOption.option,
-      SubstituteOption.option,
+      GetCommand.output, folder, AddressList.option, offline, refresh, parallel, quiet,
+      HeaderOption.option, SubstituteOption.option,
     ] + NetworkOptions.allForTransfers + [FingerprintOption.option] + HistoryOption.all
       + RemoteOptions.all,
     examples: [
@@ -53,9 +50,9 @@ enum FetchCommand: ToolCommand {
 
   static func run(_ invocation: Invocation) async throws -> ExitStatus {
     try check(invocation)
-    let addresses = try AddressList.all(invocation[urls], invocation[list])
+    let addresses = try AddressList.all(invocation, urls)
     if addresses.isEmpty {
-      if let list = invocation[list] {
+      if let list = invocation[AddressList.option] {
         printMessage("offlinecache: \(list): it has no URL")
         return .success
       }
