@@ -58,7 +58,7 @@ public struct InvalidURL: Error, Sendable, Hashable, CustomStringConvertible {
     case .noScheme: ("the URL has no scheme", "write it with http:// or https:// in front")
     case .unsupportedScheme: ("the scheme is not supported", "only http and https are")
     case .noHost: ("the URL has no host", "write it as http://host/path")
-    case .invalidHost where host.contains(" "):
+    case .invalidHost where url.authority.contains(" "):
       ("the URL has a blank in its host", "remove it")
     case .invalidHost:
       (
@@ -74,12 +74,6 @@ public struct InvalidURL: Error, Sendable, Hashable, CustomStringConvertible {
       ("the URL is longer than \(NormalizedURL.maximumLength) bytes", "ask for a shorter one")
     default: (code.rawValue, "check the URL")
     }
-  }
-
-  /// The excerpt's part between the scheme and the path.
-  private var host: Substring {
-    guard let start = url.firstRange(of: "//")?.upperBound else { return "" }
-    return url[start...].prefix { !"/?#".contains($0) }
   }
 
   private static let excerptLength = 200
@@ -102,5 +96,13 @@ public struct InvalidURL: Error, Sendable, Hashable, CustomStringConvertible {
     }
     let shown = String(decoding: bytes, as: UTF8.self)
     return shown.count <= excerptLength ? shown : String(shown.prefix(excerptLength)) + "..."
+  }
+}
+
+extension String {
+  /// The part of a URL between `//` and the path (RFC 3986, section 3.2); empty if there is none.
+  package var authority: Substring {
+    guard let start = firstRange(of: "//")?.upperBound else { return "" }
+    return self[start...].prefix { !"/?#".contains($0) }
   }
 }

@@ -37,10 +37,7 @@ enum AddressList {
   }
 
   /// Returns whether a URL has user information in front of the host (RFC 3986, section 3.2.1).
-  static func hasCredentials(_ address: String) -> Bool {
-    guard let start = address.firstRange(of: "//")?.upperBound else { return false }
-    return address[start...].prefix { !"/?#".contains($0) }.contains("@")
-  }
+  static func hasCredentials(_ address: String) -> Bool { address.authority.contains("@") }
 
   private static func addresses(in bytes: [UInt8], of path: Argument) throws -> [String] {
     var result: [String] = []

@@ -26,8 +26,7 @@ enum SourceURL {
 
   /// Returns the user name and password of a URL as RFC 7617 sends them, or `nil` if it has none.
   static func credentials(in url: String) -> String? {
-    guard let start = url.firstRange(of: "//")?.upperBound else { return nil }
-    let authority = url[start...].prefix { !"/?#".contains($0) }
+    let authority = url.authority
     guard let end = authority.lastIndex(of: "@"), end > authority.startIndex else { return nil }
     let text = authority[..<end].contains(":") ? authority[..<end] : authority[..<end] + ":"
     let bytes = Array(text.utf8)
