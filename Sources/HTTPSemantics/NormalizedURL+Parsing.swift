@@ -9,12 +9,11 @@ extension NormalizedURL {
       throw InvalidURL(.noHost, in: text)
     }
     let rest = bytes[(afterScheme + 2)...]
-    let authorityEnd =
-      rest.firstIndex { byte in
-        byte == UInt8(ascii: "/") || byte == UInt8(ascii: "?") || byte == UInt8(ascii: "#")
-      } ?? rest.endIndex
-    let (host, port) = try hostAndPort(rest[..<authorityEnd], scheme: scheme, in: text)
-    return (scheme, host, port, target(rest[authorityEnd...]))
+    let authority = rest.prefix {
+      $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#")
+    }
+    let (host, port) = try hostAndPort(authority, scheme: scheme, in: text)
+    return (scheme, host, port, target(rest[authority.endIndex...]))
   }
 
   private static func scheme(
