@@ -83,10 +83,8 @@ final class OutputFile {
 
   /// Follows links to the target file, and returns whether that may be replaced.
   private static func place(of path: [UInt8]) -> (path: [UInt8], isReplaceable: Bool) {
-    var status = stat()
-    // Safety: `withPath` passes a zero-terminated copy; stat fills the local.
-    guard unsafe withPath(path, { unsafe stat($0, &status) }) == 0 else { return (path, true) }
-    guard status.st_mode & S_IFMT == S_IFREG else { return (path, false) }
+    guard let kind = fileKind(path) else { return (path, true) }
+    guard kind == S_IFREG else { return (path, false) }
     // Safety: realpath returns a zero-terminated string of its own, freed here after the copy.
     let resolved = unsafe withPath(path) { start -> [UInt8]? in
       guard let real = unsafe realpath(start, nil) else { return nil }
@@ -95,4 +93,12 @@ final class OutputFile {
     }
     return (resolved ?? path, true)
   }
+}
+
+/// Returns the kind of a file, such as `S_IFREG`, or `nil` if there is none; follows links (stat(2)).
+func fileKind(_ path: [UInt8]) -> mode_t? {
+  var status = stat()
+  // Safety: `withPath` passes a zero-terminated copy; stat fills the local.
+  guard unsafe withPath(path, { unsafe stat($0, &status) }) == 0 else { return nil }
+  return status.st_mode & S_IFMT
 }

@@ -23,11 +23,12 @@ final class OutputFolder: Sendable {
       var file = path
       for part in parts.dropLast() {
         file += [slash] + part
-        if files.contains(file) || Self.kind(of: file) == .file { file.append(Self.mark) }
-        if Self.kind(of: file) != .folder { try Self.makeFolders(file) }
+        let kind = fileKind(file)
+        if files.contains(file) || (kind != nil && kind != S_IFDIR) { file.append(Self.mark) }
+        if fileKind(file) != S_IFDIR { try Self.makeFolders(file) }
       }
       file += [slash] + (parts.last ?? [])
-      if Self.kind(of: file) == .folder { file.append(Self.mark) }
+      if fileKind(file) == S_IFDIR { file.append(Self.mark) }
       files.insert(file)
       return file
     }
@@ -35,17 +36,6 @@ final class OutputFolder: Sendable {
   }
 
   private static let mark = UInt8(ascii: "%")
-
-  private enum Kind {
-    case folder, file, absent
-  }
-
-  private static func kind(of path: [UInt8]) -> Kind {
-    var status = stat()
-    // Safety: `withPath` passes a zero-terminated copy; stat fills the local.
-    guard unsafe withPath(path, { unsafe stat($0, &status) }) == 0 else { return .absent }
-    return status.st_mode & S_IFMT == S_IFDIR ? .folder : .file
-  }
 
   /// Creates a folder, and those above it that are missing (mkdir(2)).
   static func makeFolders(_ path: [UInt8]) throws(OutputError) {

@@ -101,10 +101,8 @@ struct ProgramRun: Sendable {
   }
 
   private static func isProgram(_ path: String) -> Bool {
-    // Safety: the path lives during the calls, and stat fills the local.
-    var facts = stat()
-    return unsafe access(path, X_OK) == 0 && stat(path, &facts) == 0
-      && facts.st_mode & S_IFMT == S_IFREG
+    // Safety: the path lives during the call.
+    unsafe access(path, X_OK) == 0 && fileKind(Array(path.utf8)) == S_IFREG
   }
 
   /// Returns the environment of this process, with other values for some variables.
