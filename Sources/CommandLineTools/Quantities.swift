@@ -7,11 +7,8 @@ extension ValueKind where Value == UInt64 {
   ///
   /// - Parameter bounds: The accepted values, in bytes.
   package static func size(in bounds: ClosedRange<UInt64> = 0...UInt64(Int64.max)) -> ValueKind {
-    ValueKind("SIZE", describe: { ByteCount($0).exact }) { argument throws(InvalidValue) in
-      guard let bytes = parseSize(argument), bounds.contains(bytes) else {
-        throw InvalidValue(expected: describe(bounds))
-      }
-      return bytes
+    ValueKind("SIZE", expected: describe(bounds), describe: { ByteCount($0).exact }) { text in
+      parseSize(Argument(text)).flatMap { bounds.contains($0) ? $0 : nil }
     }
   }
 
@@ -29,35 +26,28 @@ extension ValueKind where Value == Duration {
   ///
   /// The unit must be given, except for `0`.
   package static var duration: ValueKind {
-    ValueKind("TIME", describe: describeDuration) { argument throws(InvalidValue) in
-      guard let duration = parseDuration(argument) else {
-        throw InvalidValue(expected: "a time such as 30s, 5m, 12h or 7d")
-      }
-      return duration
-    }
+    ValueKind(
+      "TIME", expected: "a time such as 30s, 5m, 12h or 7d", describe: describeDuration
+    ) { parseDuration(Argument($0)) }
   }
 
   /// A duration as above, or a number of seconds; for options where seconds are obvious.
   package static var seconds: ValueKind {
-    ValueKind("TIME", describe: describeDuration) { argument throws(InvalidValue) in
-      if let text = argument.text, let seconds = Int64(text), seconds >= 0 {
-        return .seconds(seconds)
-      }
-      guard let duration = parseDuration(argument) else {
-        throw InvalidValue(expected: "a number of seconds, or a time such as 30s, 5m, 12h or 7d")
-      }
-      return duration
+    ValueKind(
+      "TIME", expected: "a number of seconds, or a time such as 30s, 5m, 12h or 7d",
+      describe: describeDuration
+    ) { text in
+      if let seconds = Int64(text), seconds >= 0 { return .seconds(seconds) }
+      return parseDuration(Argument(text))
     }
   }
 
   /// A duration above zero: how long to wait.
   package static var timeout: ValueKind {
-    ValueKind("TIME", describe: describeDuration) { argument throws(InvalidValue) in
-      guard let time = seconds.value(of: argument), time > .zero else {
-        throw InvalidValue(expected: "a number of seconds from 1 on, or a time such as 500ms or 5m")
-      }
-      return time
-    }
+    ValueKind(
+      "TIME", expected: "a number of seconds from 1 on, or a time such as 500ms or 5m",
+      describe: describeDuration
+    ) { seconds.value(of: Argument($0)).flatMap { $0 > .zero ? $0 : nil } }
   }
 }
 

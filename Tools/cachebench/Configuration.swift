@@ -123,25 +123,23 @@ extension Configuration {
   private static let systemNames = SystemName.allCases.map(\.rawValue).joined(separator: ",")
 
   private static let systemList = ValueKind<[SystemName]>(
-    "LIST", describe: { $0.map(\.rawValue).joined(separator: ",") }
-  ) { argument throws(InvalidValue) in
-    let words = (argument.text ?? "").split(separator: ",", omittingEmptySubsequences: false)
+    "LIST", expected: "one or more of \(systemNames), joined by commas",
+    describe: { $0.map(\.rawValue).joined(separator: ",") }
+  ) { text in
+    let words = text.split(separator: ",", omittingEmptySubsequences: false)
     let systems = words.compactMap { SystemName(rawValue: String($0)) }
-    guard systems.count == words.count else {
-      throw InvalidValue(expected: "one or more of \(systemNames), joined by commas")
-    }
+    if systems.count != words.count { return nil }
     return SystemName.allCases.filter { systems.contains($0) }
   }
 
   private static func integers(upTo limit: Int) -> ValueKind<[Int]> {
-    ValueKind("N,…", describe: { $0.map { String($0) }.joined(separator: ",") }) {
-      argument throws(InvalidValue) in
-      let words = (argument.text ?? "").split(separator: ",", omittingEmptySubsequences: false)
+    ValueKind(
+      "N,…", expected: "numbers from 1 to \(limit), joined by commas",
+      describe: { $0.map { String($0) }.joined(separator: ",") }
+    ) { text in
+      let words = text.split(separator: ",", omittingEmptySubsequences: false)
       let numbers = words.compactMap { Int($0) }.filter { $0 > 0 && $0 <= limit }
-      guard numbers.count == words.count else {
-        throw InvalidValue(expected: "numbers from 1 to \(limit), joined by commas")
-      }
-      return numbers
+      return numbers.count == words.count ? numbers : nil
     }
   }
 }

@@ -32,16 +32,12 @@ enum Declarations {
 
   /// OLD may contain `=`, and NEW is a URL: so the first `=` in front of a scheme separates them.
   private static let mapping = ValueKind<URLMapping>(
-    "OLD=NEW", describe: { "\($0.old)=\($0.new)" }
-  ) { argument throws(InvalidValue) in
-    if let text = argument.text {
-      let marks = ["=http://", "=https://"].compactMap { text.firstRange(of: $0)?.lowerBound }
-      if let mark = marks.min(), mark > text.startIndex {
-        return URLMapping(
-          from: String(text[..<mark]), to: String(text[text.index(after: mark)...]))
-      }
-    }
-    throw InvalidValue(expected: "OLD=NEW, where NEW begins with http:// or https://")
+    "OLD=NEW", expected: "OLD=NEW, where NEW begins with http:// or https://",
+    describe: { "\($0.old)=\($0.new)" }
+  ) { text in
+    let marks = ["=http://", "=https://"].compactMap { text.firstRange(of: $0)?.lowerBound }
+    guard let mark = marks.min(), mark > text.startIndex else { return nil }
+    return URLMapping(from: String(text[..<mark]), to: String(text[text.index(after: mark)...]))
   }
 
   static let tool = Command(

@@ -84,12 +84,9 @@ struct LimitValue: Sendable {
 extension ValueKind where Value == LimitValue {
   static var limit: ValueKind {
     let size = ValueKind<UInt64>.size()
-    return ValueKind("LIMIT") { argument throws(InvalidValue) in
-      if argument == "none" { return LimitValue(number: nil) }
-      guard let number = size.value(of: argument) else {
-        throw InvalidValue(expected: "a number, a size such as 500M, or 'none'")
-      }
-      return LimitValue(number: number)
+    return ValueKind("LIMIT", expected: "a number, a size such as 500M, or 'none'") { text in
+      if text == "none" { return LimitValue(number: nil) }
+      return size.value(of: Argument(text)).map { LimitValue(number: $0) }
     }
   }
 }
