@@ -153,10 +153,7 @@ package final class ProgressLine: Sendable {
 
   package func finish() { state.withLock { erase(&$0) } }
 
-  private var seconds: Double {
-    let (seconds, attoseconds) = (ContinuousClock.now - start).components
-    return Double(seconds) + Double(attoseconds) * 1e-18
-  }
+  private var seconds: Double { (ContinuousClock.now - start) / .seconds(1) }
 
   private func draw(_ state: inout State) {
     guard isTerminal else {
