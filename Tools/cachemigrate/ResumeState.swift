@@ -26,17 +26,9 @@ struct ResumeState: Sendable, Hashable {
     }
     return StateText.encode(Self.title, lines)
   }
+}
 
-  init(
-    subject: String, row: Int64, counts: MigrationCounts, reportLength: Int64, reportedRows: Int
-  ) {
-    self.subject = subject
-    self.row = row
-    self.counts = counts
-    self.reportLength = reportLength
-    self.reportedRows = reportedRows
-  }
-
+extension ResumeState {
   /// Decodes a file. Returns `nil` if it is damaged or of another version.
   init?(decoding bytes: [UInt8]) {
     guard let lines = StateText.decode(Self.title, bytes), lines.count >= 4,
