@@ -26,8 +26,7 @@ final class StoreSurveyor: Sendable {
     func isOld(at now: Int64) -> Bool {
       guard let newest else { return true }
       let age = now &- newest.time.nanoseconds
-      let due = max(leastAge, newest.nanoseconds.multiplied(by: leastWalks))
-      return age < 0 || age >= due
+      return age < 0 || (age >= leastAge && age / leastWalks >= newest.nanoseconds)
     }
   }
 
@@ -86,12 +85,5 @@ final class StoreSurveyor: Sendable {
       state.isWalking = false
       if let survey { state.newest = survey }
     }
-  }
-}
-
-extension Int64 {
-  fileprivate func multiplied(by factor: Int64) -> Int64 {
-    let (product, overflow) = multipliedReportingOverflow(by: factor)
-    return overflow ? .max : product
   }
 }
