@@ -1,5 +1,5 @@
 /// The quality of the network.
-public enum NetworkQuality: String, Sendable, Hashable, CaseIterable, Comparable {
+public enum NetworkQuality: String, Sendable, Hashable, CaseIterable {
   /// Only this machine can be reached.
   case none
   /// There is a connection that costs money or is slow: a modem, a phone, or a link that the user
@@ -7,19 +7,6 @@ public enum NetworkQuality: String, Sendable, Hashable, CaseIterable, Comparable
   case constrained
   /// There is a connection without such restrictions.
   case free
-
-  /// Compares from the worst to the best.
-  public static func < (left: NetworkQuality, right: NetworkQuality) -> Bool {
-    left.rank < right.rank
-  }
-
-  private var rank: Int {
-    switch self {
-    case .none: 0
-    case .constrained: 1
-    case .free: 2
-    }
-  }
 }
 
 /// The state of the network, and the reason for it.

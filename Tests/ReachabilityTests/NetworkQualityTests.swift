@@ -44,10 +44,6 @@ import Testing
     #expect(judge([link("wlan7"), .closed], own).quality == .constrained)
   }
 
-  @Test func `qualities are ordered`() {
-    #expect(NetworkQuality.allCases.sorted() == [.none, .constrained, .free])
-  }
-
   @Test func `a probe is read as it is typed`() {
     for text in ["example.org:443", "192.0.2.1:80", "[2001:db8::1]:80"] {
       #expect(NetworkProbe(text)?.description == text)
