@@ -138,9 +138,7 @@ package func writeBytes(_ bytes: [UInt8], from offset: inout Int, to descriptor:
     if count >= 0 {
       offset += count
     } else if number == EAGAIN {
-      var request = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-      // Safety: poll reads and writes the one pollfd that is passed.
-      _ = unsafe poll(&request, 1, -1)
+      Poll.isReady(descriptor, for: POLLOUT, milliseconds: -1)
     } else if number != EINTR {
       return number
     }
