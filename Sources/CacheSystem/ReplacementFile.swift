@@ -30,7 +30,7 @@ package final class ReplacementFile {
     // Safety: as below; lstat writes into the local.
     let isReplacing =
       unsafe withPath(path) { unsafe lstat($0, &old) } == 0 && old.st_mode & S_IFMT == S_IFREG
-    let mode: mode_t = isReplacing ? 0o600 : 0o666
+    let mode: UInt32 = isReplacing ? 0o600 : 0o666
     self.path = path
     if let name, let locked = Self.createdAndLocked(folder + name, mode) {
       (hiddenPath, descriptor) = (folder + name, locked)
@@ -46,20 +46,13 @@ package final class ReplacementFile {
     if isReplacing { _ = fchmod(descriptor, old.st_mode & 0o777) }
   }
 
-  private static func created(_ path: [UInt8], _ mode: mode_t) throws(SystemError) -> Int32 {
-    let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
-    // Safety: `withPath` passes a zero-terminated copy that lives during the call.
-    let (descriptor, number) = unsafe withPath(path) {
-      let opened = unsafe open($0, flags, mode)
-      return (opened, errno)
-    }
-    if descriptor < 0 { throw SystemError(number) }
-    return descriptor
+  private static func created(_ path: [UInt8], _ mode: UInt32) throws(SystemError) -> Int32 {
+    try openPath(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode: mode)
   }
 
   /// Creates and locks a file; returns `nil` if there is one, or others have removed the new one before
   /// it was locked, because they took it for that of a killed process.
-  private static func createdAndLocked(_ path: [UInt8], _ mode: mode_t) -> Int32? {
+  private static func createdAndLocked(_ path: [UInt8], _ mode: UInt32) -> Int32? {
     guard let descriptor = try? created(path, mode) else { return nil }
     let files = RealFileSystem()
     do throws(SystemError) {
@@ -144,6 +137,19 @@ package func writeBytes(_ bytes: [UInt8], from offset: inout Int, to descriptor:
     }
   }
   return nil
+}
+
+/// Opens a file; open(2). The caller owns the descriptor.
+package func openPath(
+  _ path: [UInt8], _ flags: Int32, mode: UInt32 = 0
+) throws(SystemError) -> Int32 {
+  // Safety: `withPath` passes a zero-terminated copy that lives during the call.
+  let (descriptor, number) = unsafe withPath(path) {
+    let opened = unsafe open($0, flags, mode_t(mode))
+    return (opened, errno)
+  }
+  if descriptor < 0 { throw SystemError(number) }
+  return descriptor
 }
 
 /// Passes a path to a system call, as a zero-terminated string.

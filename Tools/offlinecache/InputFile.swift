@@ -16,13 +16,12 @@ final class InputFile {
       descriptor = 0
       return
     }
-    // Safety: `withPath` passes a zero-terminated copy that lives during the call.
-    let (opened, number) = unsafe withPath(path.bytes) { start in
-      let opened = unsafe open(start, O_RDONLY | O_CLOEXEC)
-      return (opened, errno)
+    do throws(SystemError) {
+      descriptor = try openPath(path.bytes, O_RDONLY | O_CLOEXEC)
+    } catch {
+      descriptor = -1
+      throw failure(error.code)
     }
-    descriptor = opened
-    if opened < 0 { throw failure(number) }
   }
 
   /// Returns the bytes of a small file.

@@ -36,7 +36,7 @@ final class OutputFile {
         let file = try Downloader.replacement(at: place.path)
         (replacement, descriptor) = (file, file.descriptor)
       } else {
-        (replacement, descriptor) = (nil, try Self.opened(place.path))
+        (replacement, descriptor) = (nil, try openPath(place.path, O_WRONLY | O_CLOEXEC))
       }
     } catch {
       throw OutputError(path: argument.description, errno: error.code)
@@ -58,16 +58,6 @@ final class OutputFile {
     } catch {
       throw OutputError(path: String(decoding: path, as: UTF8.self), errno: error.code)
     }
-  }
-
-  private static func opened(_ path: [UInt8]) throws(SystemError) -> Int32 {
-    // Safety: `withPath` passes a zero-terminated copy that lives during the call.
-    let (descriptor, number) = unsafe withPath(path) { start in
-      let opened = unsafe open(start, O_WRONLY | O_CLOEXEC)
-      return (opened, errno)
-    }
-    if descriptor < 0 { throw SystemError(number) }
-    return descriptor
   }
 
   /// Returns the number of the open descriptor that a path names, such as `/dev/stdout`; `nil` for any
