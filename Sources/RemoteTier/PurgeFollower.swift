@@ -210,26 +210,33 @@ extension PurgeFollower {
 
   /// Adds a purge to the lists of all servers, and reads them again until it is in all of them.
   ///
-  /// - Throws: ``RemoteCacheError/Code/purgeFailed`` if a server does not have it in the end.
+  /// - Throws: ``RemoteCacheError/Code/purgeFailed`` if a server does not have it in the end. The others
+  ///   may have it.
   func purge(_ scope: PurgeList.Scope) async throws(RemoteCacheError) {
     var (isAdded, wasEverywhere) = (false, false)
     var reason = RemoteReason.contended
     var server = servers[0].url
     for _ in 0..<Self.attempts {
       var isEverywhere = isAdded
+      var (isSigned, bad) = (false, String?.none)
       for index in servers.indices {
         do throws(RemoteReason) {
           let (found, failure) = try await read(index, .writing)
           if found.number(of: scope) < list.number(of: scope) { isEverywhere = false }
+          isSigned = isSigned || found != PurgeList()
           if let failure { (reason, server) = (failure, servers[index].url) }
         } catch {
-          isEverywhere = false
-          // A wrong secret must not replace the list that all others use.
-          if error == .badDocument { throw badList(at: servers[index].url) }
-          (reason, server) = (error, servers[index].url)
+          if error == .badDocument {
+            bad = servers[index].url
+          } else {
+            (isEverywhere, reason, server) = (false, error, servers[index].url)
+          }
         }
       }
+      // A wrong secret must not replace the list that all others use.
+      if let bad, !isSigned { throw badList(at: bad) }
       if isEverywhere {
+        if wasEverywhere, let bad { throw badList(at: bad) }
         if wasEverywhere { return }
         try? await Task.sleep(for: options.limits.settle)
       }

@@ -94,6 +94,33 @@ struct PurgeFollowerTests {
     #expect(two.tier.purges.list.numbers.keys.contains(.tag("x")))
   }
 
+  @Test("a list that was damaged on one server keeps no purge from the others")
+  func damagedListOfOne() async throws {
+    let server = MemoryServer()
+    let bases = [Machine.base, "http://other.test/"]
+    let one = try Machine(server, bases: bases)
+    await one.offer(key, [1])
+    try await one.tier.purge(.tag("x"))
+    let list = "other.test/" + ObjectName.purgeList(of: "default").path
+    server.state.withLock { $0.objects[list]?.bytes.reverse() }
+    let damaged = server.objects[list]
+    let error = await #expect(throws: RemoteCacheError.self) {
+      try await Machine(server, bases: bases).tier.purge(.key(key))
+    }
+    #expect(error?.code == .purgeFailed && error?.subject == "http://other.test/")
+    #expect(server.objects[list]?.bytes == damaged?.bytes)
+    let other = try Machine(server)
+    try await other.tier.purges.refresh()
+    #expect(other.tier.purges.list.numbers.keys.contains(.key(key)))
+    // With another secret, both lists count as damaged, and nothing is written.
+    let before = server.objects.mapValues(\.bytes)
+    await #expect(throws: RemoteCacheError.self) {
+      try await Machine(server, bases: bases, secret: Array("another secret of it".utf8)).tier
+        .purge(.everything)
+    }
+    #expect(server.objects.mapValues(\.bytes) == before)
+  }
+
   @Test("a server that has lost the list gets it back")
   func lostList() async throws {
     let server = MemoryServer()
