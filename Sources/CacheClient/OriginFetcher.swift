@@ -63,6 +63,8 @@ struct OriginFetcher: Sendable {
       // It may have been sent without the credential that a log-out has removed.
       guard logOuts == self.logOuts.count else {
         answer.body.cancel()
+        let now = Timestamp(nanoseconds: clock.now())
+        _ = await invalidate(forwarding.original, answer.head, at: now)
         return .failed(cancelled)
       }
       onHead()

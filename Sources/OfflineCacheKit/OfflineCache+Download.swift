@@ -201,9 +201,11 @@ extension OfflineCache {
     {
       return try response(there, asked, place, standIn: .noNetwork(network.reason))
     }
+    let permit = client.permitToStore(asked.request)
+    let began = Timestamp(nanoseconds: options.clock.now())
     let file: DownloadedFile
     do throws(DownloadError) {
-      file = try await downloaded(wanted, asked)
+      file = try await downloader.download(wanted)
     } catch {
       let failed = URLError(error, url: asked.url)
       guard offlineMode == .whenUnreachable, asked.acceptsFallback,
@@ -216,15 +218,6 @@ extension OfflineCache {
       return try response(there, asked, place, standIn: .failure(failure))
     }
     try await checkUser(asked, of: [.network, .copy].contains(file.source) ? file : nil)
-    return try response(file, asked, place)
-  }
-
-  private func downloaded(
-    _ wanted: DownloadRequest, _ asked: AskedRequest
-  ) async throws(DownloadError) -> DownloadedFile {
-    let permit = client.permitToStore(asked.request)
-    let began = Timestamp(nanoseconds: options.clock.now())
-    let file = try await downloader.download(wanted)
     // A response received during a log-in or log-out cannot be assigned to a user for certain. The
     // permit says nothing about an answer that came before it.
     if file.source == .network, client.loginState == wanted.loginState,
@@ -234,8 +227,10 @@ extension OfflineCache {
       // Errors are ignored: the file exists even if it is not stored.
       _ = try? await client.store(
         contentsOf: file, for: asked.request, options: asked.options, permit: permit)
+      // The file had its name before that log-out, which has removed it if it was to.
+      try checkUser(asked)
     }
-    return file
+    return try response(file, asked, place)
   }
 
   /// Makes the response for a file.

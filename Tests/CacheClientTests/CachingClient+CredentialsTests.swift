@@ -67,6 +67,21 @@ struct CachingClientCredentialsTests {
     #expect(sandbox.store.statistics.entries == 0)
   }
 
+  @Test func `the answer to a POST that comes after a log-out invalidates what is stored`()
+    async throws
+  {
+    let sandbox = try ClientSandbox(ScriptedTransport.Answer("old", fields: fresh()))
+    _ = await sandbox.outcome(request("/a"))
+    #expect(sandbox.client.storedAnswer(to: request("/a")) != nil)
+    sandbox.transport.set { [client = sandbox.client] _ in
+      client.logOuts.add()
+      return .success(ScriptedTransport.Answer("done", fields: fresh()))
+    }
+    let post = HTTPRequest(method: .post, url: request("/a").url)
+    #expect(await sandbox.outcome(post).error?.isCancellation == true)
+    #expect(sandbox.client.storedAnswer(to: request("/a")) == nil)
+  }
+
   @Test(
     "a challenge is answered, and what was right is sent unasked afterwards",
     arguments: [

@@ -124,6 +124,24 @@ import Testing
     #expect(try FileManager.default.contentsOfDirectory(atPath: sandbox.folder.path) == ["store"])
   }
 
+  @Test func `a file stays that had its name when the log-out came`() async throws {
+    let sandbox = try FaceSandbox()
+    let cache = sandbox.cache
+    let file = sandbox.folder.appendingPathComponent("file")
+    let steps = Steps {
+      // The copy for the store comes last.
+      guard cache.store.statistics.entries > 0 else { return }
+      cache.client.logOuts.add()
+    }
+    let error = await #expect(throws: URLError.self) {
+      try await withTaskExecutorPreference(steps) {
+        try await cache.download(for: sandbox.request(), to: file)
+      }
+    }
+    #expect(error?.code == .cancelled)
+    #expect(FileManager.default.fileExists(atPath: file.path))
+  }
+
   @Test func `a download that was started after the log-out has ended the others is removed`()
     async throws
   {
