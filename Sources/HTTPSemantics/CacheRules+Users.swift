@@ -90,9 +90,13 @@ extension HTTPFields {
   /// The request fields that tell where a request comes from or goes to, or number it, in lower case.
   /// `X-Forwarded-User` and others name the user.
   fileprivate static let ofTheWay: Set<String> = [
-    "connection", "forwarded", "host", "referer", "traceparent", "tracestate", "via",
-    "x-correlation-id", "x-forwarded-for", "x-forwarded-host", "x-forwarded-port",
-    "x-forwarded-proto", "x-forwarded-server", "x-real-ip", "x-request-id",
+    "b3", "cdn-loop", "cf-connecting-ip", "cf-ipcountry", "cf-ray", "cf-visitor", "connection",
+    "device-memory", "downlink", "ect", "forwarded", "host", "max-forwards", "referer", "rtt",
+    "traceparent", "tracestate", "true-client-ip", "via", "x-amzn-trace-id", "x-b3-flags",
+    "x-b3-parentspanid", "x-b3-sampled", "x-b3-spanid", "x-b3-traceid", "x-client-ip",
+    "x-cloud-trace-context", "x-cluster-client-ip", "x-correlation-id", "x-forwarded-for",
+    "x-forwarded-host", "x-forwarded-port", "x-forwarded-proto", "x-forwarded-scheme",
+    "x-forwarded-server", "x-original-forwarded-for", "x-real-ip", "x-request-id", "x-scheme",
   ]
 
   /// Returns whether a request field may identify the user.
