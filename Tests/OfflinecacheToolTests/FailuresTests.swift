@@ -13,7 +13,8 @@ import ToolTesting
       ["limit", "--bytes", "-1"], ["limit", "--bytes", "1.5"], ["limit", "--entries", "1.5"],
       ["fetch", "--urls-from", "a", "--urls-from", "b"], ["rm", "--prefix", ""],
       ["remote", "purge", "--prefix", ""], ["remote", "purge", "--prefix", "GET http://a/"],
-      ["remote", "purge", "a"], ["remote", "check", "--remote", "a"],
+      ["remote", "purge", "--prefix", "foo"], ["remote", "purge", "a"],
+      ["remote", "check", "--remote", "a"],
       ["serve", "--tunnel-idle", "0"],
     ])
   func `a wrong command line ends with 64 and makes no store`(words: [String]) throws {

@@ -158,9 +158,10 @@ extension ValueKind where Value == String {
   /// The beginning of URLs in their normal form. Where it has the whole host, it may have another form.
   fileprivate static var urlPrefix: ValueKind {
     ValueKind("PREFIX", expected: "the beginning of a URL, such as https://example.org/") { text in
+      if text == "http://" || text == "https://" { return text }
       let slashes = text.indices.filter { text[$0] == "/" }
       guard slashes.count > 2 else {
-        return text.hasPrefix("http://") || text.hasPrefix("https://") ? text.lowercased() : nil
+        return (try? NormalizedURL(text + "/")).map { String($0.string.dropLast()) }
       }
       return (try? NormalizedURL(String(text[...slashes[2]]))).map {
         $0.string + text[slashes[2]...].dropFirst()

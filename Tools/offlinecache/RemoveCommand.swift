@@ -78,12 +78,17 @@ enum RemoveCommand: ToolCommand {
   /// Removes entries by prefix, tag or age, or all; returns how many were removed.
   private static func removeMany(_ invocation: Invocation, from store: Store) throws -> Int {
     var removed = 0
-    for prefix in invocation.all(prefixes) {
-      let count = try store.remove(prefix: ByteString(prefix))
-      if count == 0 { Report.notFound(prefix: prefix) }
-      removed += count
+    do {
+      for prefix in invocation.all(prefixes) {
+        let count = try store.remove(prefix: ByteString(prefix))
+        if count == 0 { Report.notFound(prefix: prefix) }
+        removed += count
+      }
+      for tag in invocation.all(tags) { removed += try store.remove(tag: ByteString(tag)) }
+    } catch {
+      Report.done("removed", removed)
+      throw error
     }
-    for tag in invocation.all(tags) { removed += try store.remove(tag: ByteString(tag)) }
     if !invocation.all(prefixes).isEmpty || !invocation.all(tags).isEmpty { return removed }
     if let age = invocation[age] {
       return try store.remove(createdBefore: secondsFromNow(-age.seconds))
