@@ -34,6 +34,9 @@ struct StrayCheck {
     do throws(SystemError) {
       let kind = try fileSystem.status(at: name, in: directory).kind
       run.reporter.add(files: 1)
+      if kind == .directory, path == Array("lost+found".utf8) {
+        return checkLostAndFound(name, in: directory)
+      }
       var mayMove = true
       if kind == .directory, let inner = try openDirectory(name, in: directory) {
         if let key = try misplaced(inner) {
@@ -46,6 +49,23 @@ struct StrayCheck {
         Suspicion(kind: .foreignFile, path: path, name: name, detail: kind.words),
         name, in: directory, &tally, mayMend: mayMove)
     } catch { run.tell(unreadable: path, error) }
+  }
+
+  /// Searches the folder for what e2fsck(8) finds: a store may be the root of a volume. It is no part of
+  /// the store, and stays.
+  private func checkLostAndFound(_ name: PathName, in directory: Int32) {
+    do throws(SystemError) {
+      guard let inner = try openDirectory(name, in: directory) else { return }
+      _ = try checkInside(inner, name.bytes)
+    } catch {
+      // Usually only root may read it. It has more than two links if a directory is in it.
+      if error.isPermission,
+        let status = try? fileSystem.status(at: name, in: directory), status.linkCount <= 2
+      {
+        return
+      }
+      run.tell(unreadable: name.bytes, error)
+    }
   }
 
   /// Searches a foreign directory for entries one level below it.

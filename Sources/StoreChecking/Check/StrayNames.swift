@@ -26,8 +26,7 @@ struct StrayNames {
   func check(
     _ root: borrowing Descriptor, journal: JournalCheck.Result, staging foreign: [PathName]
   ) {
-    // A store may be the root of a volume, where ext4 has the latter, for root alone.
-    list(root, []) { Layout.topNames.contains($0.text) || $0.text == "lost+found" }
+    list(root, []) { Layout.topNames.contains($0.text) }
     checkShards()
     check(journal.foreign, of: Layout.journal, root)
     checkSegments(journal.segments, root)

@@ -1,5 +1,7 @@
+import CLibrary
 import CacheFormat
 import CacheSystem
+import SimulatedFiles
 import StoreChecking
 import Testing
 
@@ -17,12 +19,36 @@ import Testing
     #expect(checked.findings.contains { $0.detail == "1036 more foreign names" })
   }
 
+  /// Returns files that let nobody open a directory `lost+found`.
+  private func filesOfAVolume() -> FaultyFiles {
+    let files = FaultyFiles()
+    files.faults.set { $0.kind == .open && $0.name == "lost+found" ? SystemError(EACCES) : nil }
+    return files
+  }
+
   @Test func `a store may be the root of a volume`() throws {
     let sandbox = try CheckSandbox.withOneEntry()
-    try sandbox.write("lost+found", [1])
-    #expect(try sandbox.check().kinds.isEmpty)
-    try sandbox.write("entries/lost+found", [1])
+    try sandbox.makeDirectory("lost+found")
+    #expect(try sandbox.check().findings == [])
+    #expect(try sandbox.repair(.all, fileSystem: filesOfAVolume()).findings == [])
+    try sandbox.makeDirectory("entries/lost+found")
     #expect(try sandbox.check().kinds == [.foreignFile])
+    _ = try sandbox.expectRepaired()
+    #expect(try sandbox.names(".").contains("lost+found"))
+  }
+
+  @Test(arguments: RepairLevel.allCases)
+  func `an entry in lost+found is not given up, but placed`(level: RepairLevel) throws {
+    let sandbox = CheckSandbox()
+    let model = try sandbox.fillModel()
+    try sandbox.makeDirectory("lost+found")
+    try sandbox.move(try sandbox.directory(of: "single5"), to: "lost+found/#12345")
+    let repaired = try sandbox.repair(.all, fileSystem: filesOfAVolume())
+    #expect(repaired.paths(.unreadable) == ["lost+found"])
+    #expect(repaired.report.lostEntries == 0)
+    #expect(try sandbox.expectRepaired(level).report.lostEntries == 0)
+    #expect(try sandbox.names("lost+found") == [])
+    #expect(try sandbox.kept(model) == model.all)
   }
 
   @Test func `directories nested very deep are not walked`() throws {
