@@ -20,6 +20,9 @@ final class CheckRun: Sendable {
   let shared = SharedFiles()
   /// Set if a finding was left to the next pass (`CheckOptions.isFirstPass`).
   let hasSpared = Flag()
+  /// Set if something could not be read or repaired that may be an entry. From then on no entry is given
+  /// up, and what dead processes left stays.
+  let hasFailed = Flag()
   private let state = Mutex(State())
 
   private struct State {
@@ -58,7 +61,7 @@ final class CheckRun: Sendable {
   /// Reports a directory that cannot be listed. It may have entries, unless it was removed meanwhile.
   func tell(unreadable path: [UInt8], _ error: SystemError) {
     if error == .notFound { return }
-    mender?.hasFailed.set()
+    hasFailed.set()
     reporter.tell(Finding(.unreadable, path: path, detail: error.description))
   }
 
@@ -222,7 +225,7 @@ final class CheckRun: Sendable {
       let engine = try Store(at: path, options: how)
       if let repair = options.repair {
         try engine.catalog.writer.readUnread()
-        let mender = try Mender(engine, repair, isFirstPass: options.isFirstPass)
+        let mender = try Mender(engine, repair, options, hasFailed: hasFailed)
         state.withLock { $0.mender = mender }
       }
       return CheckedStore(engine, owner: place.owner)

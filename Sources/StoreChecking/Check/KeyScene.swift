@@ -53,6 +53,15 @@ struct KeyScene: Sendable {
       && (slot.isEmbedded || !isUnreadable(Layout.body(slot.digest)))
   }
 
+  /// Whether there may be metadata files that could not be read, so that nobody knows of which entry they
+  /// are.
+  var hasUnreadable: Bool {
+    if case .unreadable = directory { return true }
+    for case .unreadable in metadata.values.map(\.reading) { return true }
+    for case .metadata in unreadable.map({ Layout.keyFile($0.name) }) { return true }
+    return false
+  }
+
   /// Returns whether the system could not tell if a file is there.
   func isUnreadable(_ name: PathName) -> Bool {
     unreadable.contains { $0.name.bytes == name.bytes }

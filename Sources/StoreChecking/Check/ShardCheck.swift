@@ -179,8 +179,9 @@ final class ShardCheck {
   private func forecast(
     _ suspicions: [Suspicion], of scene: KeyScene, hasShard: Bool = true
   ) -> [Finding] {
+    if scene.hasUnreadable { run.hasFailed.set() }
     var lost: [Slot] = []
-    if run.options.forecast == .all, let engine = store.engine {
+    if run.options.forecast == .all, !run.hasFailed.isSet, let engine = store.engine {
       lost = RepairForecast(store: engine).losses(suspicions, of: scene)
     }
     return suspicions.map { suspicion in
@@ -213,6 +214,7 @@ final class ShardCheck {
       left = examine(scene)
       if left.allSatisfy({ one in known.contains { $0.isSame(as: one) } }) { break }
     }
+    if scene.hasUnreadable { run.hasFailed.set() }
     for suspicion in left where !all.contains(where: { $0.suspicion.isSame(as: suspicion) }) {
       all.append((suspicion, .none))
     }

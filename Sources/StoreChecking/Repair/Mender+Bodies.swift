@@ -21,9 +21,8 @@ extension Mender {
   func mendBodies(
     _ suspicion: Suspicion, _ slot: Slot?, _ scene: KeyScene, _ shard: borrowing Shard
   ) throws(StoreError) -> Bool {
-    let setsAside = level == .all && !sparesMissing
     guard let slot else {
-      if !setsAside { return false }
+      if !givesUp { return false }
       // The body of an entry without a record. If the journal is whole, it was never promised.
       guard let variant = suspicion.variant, !journalDecides else { return false }
       return try quarantine(variant, scene, shard, "\(suspicion.detail).")
@@ -34,7 +33,7 @@ extension Mender {
     // Variants with equal bodies share the file and the finding.
     if try recover(slot, in: directory, scene) { return true }
     if suspicion.kind == .bodyLong, try keepBeginning(slot, in: directory, scene) { return true }
-    if !setsAside { return false }
+    if !givesUp { return false }
     for other in catalog.settledSlots(of: scene.hash)
     where other.hasBodyFile && other.digest == slot.digest {
       try setAside(other, shard)

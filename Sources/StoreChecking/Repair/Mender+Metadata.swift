@@ -18,7 +18,7 @@ extension Mender {
         return true
       }
     }
-    guard level == .all else { return false }
+    guard givesUp else { return false }
     return try recovery.release(slot, shard.entries)
   }
 

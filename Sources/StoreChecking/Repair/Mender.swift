@@ -25,14 +25,16 @@ struct Mender: Sendable {
   /// Whether entries that are missing or have no right body stay in the index: not if the journal is
   /// damaged, because they may have been removed, and its repair removes them.
   let sparesMissing: Bool
+  /// Whether they stay because the pass before has failed.
+  private let keepsMissing: Bool
   private let strays: StrayQuarantine
   /// The sessions that were dead at the beginning. This run repairs what they left.
   private let dead: [PathName]
   /// Whether the journal was whole at the beginning, so that files without a record were never
   /// promised.
   private let wasWhole: Bool
-  /// Set if entries could not be repaired or read. Then what dead processes left stays.
-  let hasFailed = Flag()
+  /// That of the run.
+  let hasFailed: Flag
 
   var catalog: Catalog { store.catalog }
   var recovery: Recovery { store.recovery }
@@ -40,9 +42,14 @@ struct Mender: Sendable {
   var fileSystem: any FileSystem { store.fileSystem }
 
   /// Makes a mender for a store that was opened as supervised.
-  init(_ store: Store, _ level: RepairLevel, isFirstPass: Bool) throws(StoreError) {
+  init(
+    _ store: Store, _ level: RepairLevel, _ options: CheckOptions, hasFailed: Flag
+  ) throws(StoreError) {
     self.store = store
     self.level = level
+    self.hasFailed = hasFailed
+    isFirstPass = options.isFirstPass
+    keepsMissing = options.keepsMissing
     strays = StrayQuarantine(store.fileSystem, store.clock)
     dead = try store.recovery.deadSessionsNow()
     if !dead.isEmpty {
@@ -55,7 +62,6 @@ struct Mender: Sendable {
       }
     }
     wasWhole = store.catalog.isJournalWhole
-    self.isFirstPass = isFirstPass
     sparesMissing = isFirstPass && wasWhole
   }
 
@@ -298,6 +304,9 @@ extension Mender {
       return .failed("\(error.cause); \(error.remedy)")
     }
   }
+
+  /// Whether entries that are missing or have no right body are given up.
+  var givesUp: Bool { level == .all && !sparesMissing && !keepsMissing && !hasFailed.isSet }
 
   /// Whether the journal is whole, so that files without a record were never promised.
   var journalDecides: Bool { wasWhole && catalog.isJournalWhole }

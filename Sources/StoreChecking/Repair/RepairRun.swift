@@ -27,10 +27,7 @@ struct RepairRun {
     if report.findings.isEmpty && !run.hasSpared.isSet { return report }
     options.isFirstPass = false
     for pass in 2...Self.maximumPasses {
-      options.repair = checker.options.repair
-      // What could not be placed or read may be an entry that is missing, which a safe repair does not
-      // give up.
-      if run.mender?.hasFailed.isSet == true { options.repair = .safe }
+      options.keepsMissing = run.hasFailed.isSet
       if pass == Self.maximumPasses { options.repair = nil }
       told.beginPass()
       run = CheckRun(checker, options, told, hashed)
@@ -40,7 +37,9 @@ struct RepairRun {
       (report.entries, report.unsettled, report.files) = (last.entries, last.unsettled, last.files)
       (report.bodyBytes, report.journalBytes) = (last.bodyBytes, last.journalBytes)
       report.storeID = report.storeID ?? last.storeID
-      if !told.hasRepaired { break }
+      // If nothing fails any more, the next pass gives up what is missing.
+      let givesUpNext = options.keepsMissing && !run.hasFailed.isSet
+      if !told.hasRepaired && !givesUpNext { break }
     }
     report.findings = told.counts
     return report

@@ -22,7 +22,8 @@ import Testing
     let directory = try RealFileSystem().open(
       userPath: sandbox.inside(try sandbox.key()), [.read, .directory])
     try body(
-      try Mender(store, .all, isFirstPass: false), KeyScene(hash: hash, IndexedKey()), directory,
+      try Mender(store, .all, CheckOptions(), hasFailed: Flag()),
+      KeyScene(hash: hash, IndexedKey()), directory,
       Digest(hashing: [1, 2, 3]))
   }
 

@@ -1,3 +1,4 @@
+import CLibrary
 import CacheFormat
 import CacheStore
 import CacheSystem
@@ -51,6 +52,22 @@ import Testing
     #expect(try sandbox.repair(.safe, .deep).unrepaired == [])
     #expect(try sandbox.check(.deep).findings == [])
     #expect(try sandbox.kept(model).isSuperset(of: model.all))
+  }
+
+  @Test func `what is missing is given up after a pass in which nothing fails any more`() throws {
+    let sandbox = CheckSandbox()
+    let model = try sandbox.fillModel()
+    try sandbox.removeTree(try sandbox.directory(of: "single2"))
+    try sandbox.write("\(try sandbox.directory(of: "single3"))/stray", [1])
+    let (files, calls) = (FaultyFiles(), CallCounter())
+    files.faults.set { call in
+      let isFirst = call.kind == .rename && call.name == "stray" && calls.next() == 0
+      return isFirst ? SystemError(ENOSPC) : nil
+    }
+    let repaired = try sandbox.repair(.all, fileSystem: files)
+    #expect(repaired.report.left == 0 && repaired.report.lostEntries == 1)
+    #expect(try sandbox.check(.deep).findings == [])
+    #expect(try sandbox.kept(model).count == model.all.count - 1)
   }
 
   @Test func `the bytes of a damaged entry are kept in the quarantine`() throws {

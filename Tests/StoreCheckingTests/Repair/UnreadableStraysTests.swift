@@ -85,6 +85,7 @@ import Testing
     }
     #expect(failures > 0)
   }
+
   @Test(arguments: ["entries", "x", "shard"])
   func `what dead processes left stays if a directory with entries cannot be listed`(
     _ part: String
@@ -102,6 +103,62 @@ import Testing
     }
     #expect(findings(ofOnePassOver: sandbox, files).contains { $0.kind == .unreadable })
     #expect(try sandbox.names("staging") == ["0123456789abcdef"])
+  }
+
+  /// Moves the files of an entry that no other one can restore into the directory of another key.
+  ///
+  /// - Returns: the name of that directory.
+  private func hideAnEntry(of sandbox: CheckSandbox) throws -> String {
+    let target = try sandbox.directory(of: "single3")
+    try sandbox.fill { try $0.put([UInt8](repeating: 5, count: 5000), for: "hidden", variant: 5) }
+    let directory = try sandbox.directory(of: "hidden")
+    for file in try sandbox.names(directory) {
+      try sandbox.move("\(directory)/\(file)", to: "\(target)/\(file)")
+    }
+    try sandbox.remove(directory)
+    return String(target.suffix(30))
+  }
+
+  /// What cannot be read of the directory of a key with the only copy of another entry.
+  @Test(arguments: [FileCall.Kind.list, .read])
+  func `an entry in the directory of another key that cannot be read is not given up`(
+    _ kind: FileCall.Kind
+  ) throws {
+    let sandbox = CheckSandbox()
+    let model = try sandbox.fillModel()
+    let name = try hideAnEntry(of: sandbox)
+    let files = FaultyFiles()
+    files.faults.set { call in
+      let isPart = kind == .list ? call.name == name : call.name.hasPrefix("0000000000000005")
+      return call.kind == kind && isPart ? .inputOutput : nil
+    }
+    let repaired = try sandbox.repair(.all, fileSystem: files)
+    #expect(repaired.kinds.contains(.unreadable) && repaired.report.lostEntries == 0)
+    #expect(try sandbox.expectRepaired().report.lostEntries == 0)
+    #expect(try sandbox.kept(model) == model.all)
+    try sandbox.fill { #expect($0.contains("hidden", variant: 5)) }
+  }
+
+  @Test func `with a damaged journal, an entry that cannot be placed is not given up`() throws {
+    let sandbox = CheckSandbox()
+    let model = try sandbox.fillModel()
+    try sandbox.move(try sandbox.directory(of: "single5"), to: "entries/away")
+    let records = try sandbox.records("journal/00000001.log")
+    try sandbox.flip("journal/00000001.log", at: records[0].lowerBound + 20)
+    let files = FaultyFiles()
+    files.faults.set { $0.kind == .list && $0.name == "away" ? .inputOutput : nil }
+    #expect(try sandbox.repair(.all, fileSystem: files).report.lostEntries == 0)
+    try sandbox.fill { #expect($0.info(for: "single5") != nil) }
+    #expect(try sandbox.expectRepaired().report.lostEntries == 0)
+    #expect(try sandbox.kept(model) == model.all)
+  }
+
+  @Test func `what could be an entry that cannot be read is not forecast as lost`() throws {
+    let sandbox = try sandbox(.movedOneLevelDown)
+    let files = FaultyFiles()
+    files.faults.set { $0.kind == .list && $0.name == "x" ? .inputOutput : nil }
+    let forecast = try sandbox.forecast(.deep, fileSystem: files)
+    #expect(forecast.kinds.contains(.entryMissing) && forecast.report.lostEntries == 0)
   }
 
   private func findings(ofOnePassOver sandbox: CheckSandbox, _ files: FaultyFiles) -> [Finding] {
