@@ -71,12 +71,7 @@ extension Mender {
     let name = Layout.body(slot.digest)
     if try isWhole(name, in: directory, slot.digest, length: slot.length) { return true }
     if let body = try catalog.carriedBody(of: slot) {
-      let session = try catalog.writer.ownSession()
-      let new = session.unusedName()
-      try guarded(scene.path(name)) { () throws(SystemError) in
-        try fileSystem.writeNew(new, in: session.directory, body, synced: true)
-      }
-      try rename(new, of: session, to: name, in: directory, scene.path(name))
+      try write(body, to: name, in: directory, scene.path(name))
       return true
     }
     let entries = catalog.entriesDirectory
@@ -106,6 +101,31 @@ extension Mender {
     // A file that cannot be read now may be right, so the entry is not given up.
     if let failure { throw failure }
     return false
+  }
+
+  /// Writes the body in a metadata file to the body file of an entry that has one, unless that is whole.
+  ///
+  /// - Returns: false if there was nothing to do.
+  func writeBody(
+    of document: MetadataDocument, _ slot: Slot, in directory: borrowing Descriptor, _ path: [UInt8]
+  ) throws(StoreError) -> Bool {
+    let entry = document.entry
+    guard slot.hasBodyFile, let body = document.body, slot.digest == entry.digest,
+      slot.length == entry.length, try !isWhole(entry, in: directory)
+    else { return false }
+    try write(body, to: Layout.body(slot.digest), in: directory, path)
+    return true
+  }
+
+  private func write(
+    _ body: [UInt8], to name: PathName, in directory: borrowing Descriptor, _ path: [UInt8]
+  ) throws(StoreError) {
+    let session = try catalog.writer.ownSession()
+    let new = session.unusedName()
+    try guarded(path) { () throws(SystemError) in
+      try fileSystem.writeNew(new, in: session.directory, body, synced: true)
+    }
+    try rename(new, of: session, to: name, in: directory, path)
   }
 
   /// Links a file into the session's directory.

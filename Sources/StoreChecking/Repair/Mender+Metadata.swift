@@ -160,6 +160,10 @@ extension Mender {
     {
       return true
     }
+    let name = Layout.metadata(slot.variant)
+    if let document = try readDocument(name, directory, scene.path) {
+      _ = try writeBody(of: document, slot, in: directory, scene.path)
+    }
     try recovery.writeMetadata(of: slot, in: directory, shard.entries)
     return true
   }

@@ -46,7 +46,7 @@ extension Mender {
   }
 
   /// Returns whether the body file of an entry is whole.
-  private func isWhole(
+  func isWhole(
     _ entry: StoredEntry, in directory: borrowing Descriptor
   ) throws(StoreError) -> Bool {
     try isWhole(Layout.body(entry.digest), in: directory, entry.digest, length: entry.length)
@@ -132,7 +132,7 @@ extension Mender {
   }
 
   /// Reads a metadata file; `nil` if it is missing, damaged, or of another store.
-  private func readDocument(
+  func readDocument(
     _ name: PathName, _ directory: borrowing Descriptor, _ path: [UInt8]
   ) throws(StoreError) -> MetadataDocument? {
     let bytes = try guarded(path) { () throws(SystemError) -> [UInt8]? in
@@ -209,6 +209,9 @@ extension Mender {
       try StorePlace.makeDirectory(Layout.keyPath(hash), entries.directory, fileSystem)
       return try fileSystem.open(
         Layout.keyPath(hash), in: entries.directory, [.read, .directory])
+    }
+    if let slot, slot.hasBodyFile, document.body != nil {
+      return try writeBody(of: document, slot, in: target, path) ? .placed : .refused
     }
     let raw = target.raw
     let (there, mine) = try guarded(path) { () throws(SystemError) in

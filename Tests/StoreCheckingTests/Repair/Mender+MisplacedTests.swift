@@ -280,6 +280,34 @@ import Testing
     #expect(try sandbox.kept(model) == model.all)
   }
 
+  @Test(arguments: ["no file", "no body", "copy at the place"], RepairLevel.allCases)
+  func `the body in a metadata file becomes a body file if the record has one`(
+    _ damage: String, _ level: RepairLevel
+  ) throws {
+    let sandbox = CheckSandbox()
+    try sandbox.fill(settling: .within(seconds: 3_600)) { try $0.put([1, 2, 3], for: "a") }
+    let directory = try sandbox.directory(of: "a")
+    try sandbox.copyDirectory(directory, to: "entries/copy")
+    try sandbox.fill { store in
+      try store.put([9], for: "a")
+      try store.put([1, 2, 3], for: "a")
+      try store.purge()
+    }
+    let body = try RepairCase.body(sandbox, "a")
+    switch damage {
+    case "no file": try sandbox.removeTree(directory)
+    case "no body": try sandbox.remove(body)
+    default:
+      try sandbox.remove(body)
+      try sandbox.move(
+        "entries/copy/0000000000000000.json", to: "\(directory)/0000000000000000.json")
+      try sandbox.removeTree("entries/copy")
+    }
+    #expect(try sandbox.expectRepaired(level).report.lostEntries == 0)
+    #expect(try sandbox.bytes(body) == [1, 2, 3])
+    try sandbox.fill { #expect($0.lookUp("a").entry?.body == [1, 2, 3]) }
+  }
+
   @Test func `an entry that cannot be placed is not given up`() throws {
     let sandbox = CheckSandbox()
     let model = try sandbox.fillModel()
