@@ -148,8 +148,8 @@ extension Mender {
     case placed
     /// The entry is not whole, was removed, or is in its place.
     case refused
-    /// Its place is taken by files of the same entry, or damaged ones, without a record. These are
-    /// repaired in their turn, and a later pass tries again.
+    /// Its place is taken by files without a record. These are repaired in their turn, and a later pass
+    /// tries again.
     case waiting
   }
 
@@ -246,8 +246,9 @@ extension Mender {
     let entry = document.entry
     guard let other = try readDocument(Layout.metadata(entry.variant), target, path)
     else { return .waiting }
-    if other.entry.key != entry.key { return .refused }
-    let isSame = other.entry.digest == entry.digest && other.entry.length == entry.length
+    let isSame =
+      other.entry.key == entry.key && other.entry.digest == entry.digest
+      && other.entry.length == entry.length
     return isSame && document.body == nil && other.body == nil ? nil : .waiting
   }
 

@@ -266,6 +266,35 @@ import Testing
     #expect(try sandbox.kept(model) == model.all)
   }
 
+  @Test func `an entry waits until the files of another key have left its place`() throws {
+    let sandbox = CheckSandbox()
+    let model = try sandbox.fillModel()
+    let directory = try sandbox.directory(of: "single5")
+    try sandbox.move(directory, to: directory + ".bak")
+    try sandbox.copyDirectory(try sandbox.directory(of: "single3"), to: directory)
+    try sandbox.removeTree("journal")
+    try sandbox.makeDirectory("journal")
+    _ = try sandbox.expectRepaired()
+    #expect(try sandbox.kept(model) == model.all)
+  }
+
+  @Test func `entries that have each other's place stay`() throws {
+    let sandbox = CheckSandbox()
+    let model = try sandbox.fillModel()
+    let first = try sandbox.directory(of: "single5")
+    let second = try sandbox.directory(of: "single3")
+    try sandbox.move(first, to: "entries/swap")
+    try sandbox.move(second, to: first)
+    try sandbox.move("entries/swap", to: second)
+    try sandbox.removeTree("journal")
+    try sandbox.makeDirectory("journal")
+    #expect(try sandbox.repair().unrepaired.map(\.kind) == [.entryMisplaced, .entryMisplaced])
+    #expect(try sandbox.kept(model).count == model.all.count - 2)
+    try sandbox.move(first, to: "entries/swap")
+    #expect(try sandbox.expectRepaired().report.lostEntries == 0)
+    #expect(try sandbox.kept(model) == model.all)
+  }
+
   @Test(arguments: ["00", "ff"])
   func `a whole copy at the place of another key takes that of a damaged metadata file`(
     _ shard: String
