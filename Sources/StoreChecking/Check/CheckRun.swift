@@ -225,7 +225,8 @@ final class CheckRun: Sendable {
       let engine = try Store(at: path, options: how)
       if let repair = options.repair {
         try engine.catalog.writer.readUnread()
-        let mender = try Mender(engine, repair, options, hasFailed: hasFailed)
+        let mender = try Mender(
+          engine, repair, options, hasFailed: hasFailed, cancellation: cancellation)
         state.withLock { $0.mender = mender }
       }
       return CheckedStore(engine, owner: place.owner)

@@ -45,6 +45,8 @@ struct StrayCheck {
         }
         mayMove = try checkInside(inner, path)
       }
+      // Then it was not searched to its end.
+      if run.cancellation.isSet { return }
       tell(
         Suspicion(kind: .foreignFile, path: path, name: name, detail: kind.words),
         name, in: directory, &tally, mayMend: mayMove)
@@ -114,16 +116,22 @@ struct StrayCheck {
   }
 
   /// Returns the key of a whole entry in a directory (a metadata file of this store and its body);
-  /// `nil` if there is none.
+  /// `nil` if there is none, or the check is cancelled.
   private func misplaced(_ directory: borrowing Descriptor) throws(SystemError) -> ByteString? {
-    let names = try fileSystem.names(in: directory.raw) { name, _ in
-      if case .metadata = Layout.keyFile(name) { true } else { false }
+    var variants: [UInt64] = []
+    _ = try fileSystem.names(in: directory.raw) { name, _ in
+      if case .metadata(let variant) = Layout.keyFile(name) { variants.append(variant) }
+      return false
     }
-    for (name, _) in names {
-      guard let document = try document(name, directory) else { continue }
-      if document.body != nil { return document.entry.key }
-      if try hasBody(of: document.entry, directory) { return document.entry.key }
+    var failure: SystemError?
+    for variant in variants where !run.cancellation.isSet {
+      do throws(SystemError) {
+        guard let document = try document(Layout.metadata(variant), directory) else { continue }
+        if document.body != nil { return document.entry.key }
+        if try hasBody(of: document.entry, directory) { return document.entry.key }
+      } catch { failure = error }
     }
+    if let failure { throw failure }
     return nil
   }
 
@@ -191,7 +199,9 @@ struct StrayCheck {
       // What is left of the directory after a safe repair may have no whole entry.
       guard let inner = try? fileSystem.open(name, in: directory, [.read, .directory])
       else { return true }
-      do throws(SystemError) { return try misplaced(inner) != nil } catch { return true }
+      do throws(SystemError) {
+        return try misplaced(inner) != nil || run.cancellation.isSet
+      } catch { return true }
     default: return true
     }
   }

@@ -52,18 +52,18 @@ extension Mender {
     try isWhole(Layout.body(entry.digest), in: directory, entry.digest, length: entry.length)
   }
 
-  /// The entries in a foreign directory, after those that have a free place were linked there.
+  /// What is in a foreign directory.
   private struct ForeignDirectory {
-    /// The metadata files of entries that are in their places now, and their bodies.
-    var placed: [(name: PathName, digest: Digest)] = []
-    /// The bodies of entries whose place has the entry. They are names of the directory, too.
-    var copied: Set<Digest> = []
-    /// The bodies of all entries that were not placed.
-    var staying: Set<Digest> = []
-    /// Whether there is anything that is neither placed nor a copy, so that it may be the only one.
-    var hasOthers = false
-    /// Whether an entry waits for its place.
-    var hasWaiting = false
+    /// The metadata files, by their variants, and the bodies that they name.
+    var documents: [(variant: UInt64, digest: Digest)] = []
+    /// The numbers of metadata files that name a body.
+    var users: [Digest: Int] = [:]
+    /// The body files. In the end, those of entries that are not in their places.
+    var bodies: Set<Digest> = []
+    /// Whether a file cannot be read, or has another name, so that it may be the metadata file of any body.
+    var hasUnknown = false
+    /// The first error, after which the directory stays.
+    var failure: StoreError?
   }
 
   /// Moves the entries of a foreign directory to their places, and the rest of the directory to the
@@ -77,58 +77,79 @@ extension Mender {
     let directory = try guarded(path) { () throws(SystemError) in
       try fileSystem.open(name, in: parent, [.read, .directory])
     }
-    let found = try placeEntries(of: directory, path)
-    for (file, digest) in found.placed {
-      try? fileSystem.removeFile(file, in: directory.raw)
-      // A file that cannot be read, or has another name, may be the metadata file of the body.
-      if found.hasOthers || found.staying.contains(digest) { continue }
-      try? fileSystem.removeFile(Layout.body(digest), in: directory.raw)
+    var found = try readForeign(directory, path)
+    // Whether there is anything that is neither placed nor a copy, so that it may be the only one.
+    var (hasOthers, hasWaiting) = (found.hasUnknown, false)
+    for (variant, digest) in found.documents {
+      if cancellation.isSet { return false }
+      do throws(StoreError) {
+        let file = Layout.metadata(variant)
+        let entries = catalog.entriesDirectory
+        let placement = try place(file, of: directory, held: nil, entries, path)
+        if placement == .placed {
+          found.bodies.remove(digest)
+          try removePlaced(file, digest, &found, directory, path)
+        } else if try hasEntry(in: file, directory, path) {
+          found.bodies.remove(digest)
+        } else {
+          hasOthers = true
+        }
+        if placement == .waiting { hasWaiting = true }
+      } catch { found.failure = found.failure ?? error }
     }
+    if let failure = found.failure { throw failure }
     if (try? fileSystem.removeDirectory(name, in: parent)) != nil { return true }
-    guard level == .all || !found.hasOthers, !found.hasWaiting else { return false }
+    guard level == .all || !hasOthers && found.bodies.isEmpty, !hasWaiting else { return false }
     try moveAway(name, in: parent, path: path)
     return true
   }
 
-  private func placeEntries(
-    of directory: borrowing Descriptor, _ path: [UInt8]
+  private func readForeign(
+    _ directory: borrowing Descriptor, _ path: [UInt8]
   ) throws(StoreError) -> ForeignDirectory {
     var found = ForeignDirectory()
-    var bodies: Set<Digest> = []
-    let names = try guarded(path) { () throws(SystemError) in
+    var variants: [UInt64] = []
+    _ = try guarded(path) { () throws(SystemError) in
       try fileSystem.names(in: directory.raw) { name, _ in
         switch Layout.keyFile(name) {
-        case .metadata: return true
-        case .body(let digest): bodies.insert(digest)
-        case .foreign: found.hasOthers = true
+        case .metadata(let variant): variants.append(variant)
+        case .body(let digest): found.bodies.insert(digest)
+        case .foreign: found.hasUnknown = true
         }
         return false
       }
     }
-    for (file, _) in names {
-      guard let entry = try readDocument(file, directory, path)?.entry else {
-        found.hasOthers = true
-        continue
-      }
-      let entries = catalog.entriesDirectory
-      let placement = try place(file, of: directory, held: nil, entries, path)
-      if placement == .placed {
-        found.placed.append((file, entry.digest))
-        continue
-      }
-      found.staying.insert(entry.digest)
-      if placement == .waiting { found.hasWaiting = true }
-      let hash = KeyHash(hashing: entry.key, seed: store.hashSeed)
-      if try hasEntry(entry.key, entry.variant, hash, entries) {
-        found.copied.insert(entry.digest)
-      } else {
-        found.hasOthers = true
-      }
+    for variant in variants where !cancellation.isSet {
+      do throws(StoreError) {
+        if let digest = try readDocument(Layout.metadata(variant), directory, path)?.entry.digest {
+          found.documents.append((variant, digest))
+          found.users[digest, default: 0] += 1
+          continue
+        }
+      } catch { found.failure = found.failure ?? error }
+      found.hasUnknown = true
     }
-    bodies.subtract(found.copied)
-    bodies.subtract(found.placed.map(\.digest))
-    if !bodies.isEmpty { found.hasOthers = true }
     return found
+  }
+
+  /// Removes the metadata file of an entry that was placed from a foreign directory, and the body unless it
+  /// may be that of another entry. This makes room for the next one, if entries are copied.
+  private func removePlaced(
+    _ file: PathName, _ digest: Digest, _ found: inout ForeignDirectory,
+    _ directory: borrowing Descriptor, _ path: [UInt8]
+  ) throws(StoreError) {
+    found.users[digest, default: 1] -= 1
+    let isUsed = found.hasUnknown || found.users[digest] != 0
+    try remove(isUsed ? [file] : [file, Layout.body(digest)], in: directory, path)
+  }
+
+  /// Returns whether the entry in a metadata file is whole in its place, perhaps in another version.
+  private func hasEntry(
+    in file: PathName, _ directory: borrowing Descriptor, _ path: [UInt8]
+  ) throws(StoreError) -> Bool {
+    guard let entry = try readDocument(file, directory, path)?.entry else { return false }
+    let hash = KeyHash(hashing: entry.key, seed: store.hashSeed)
+    return try hasEntry(entry.key, entry.variant, hash, catalog.entriesDirectory)
   }
 
   /// Reads a metadata file; `nil` if it is missing, damaged, or of another store.

@@ -33,8 +33,8 @@ struct Mender: Sendable {
   /// Whether the journal was whole at the beginning, so that files without a record were never
   /// promised.
   private let wasWhole: Bool
-  /// That of the run.
-  let hasFailed: Flag
+  /// Those of the run.
+  let (hasFailed, cancellation): (Flag, Flag)
 
   var catalog: Catalog { store.catalog }
   var recovery: Recovery { store.recovery }
@@ -43,11 +43,12 @@ struct Mender: Sendable {
 
   /// Makes a mender for a store that was opened as supervised.
   init(
-    _ store: Store, _ level: RepairLevel, _ options: CheckOptions, hasFailed: Flag
+    _ store: Store, _ level: RepairLevel, _ options: CheckOptions, hasFailed: Flag,
+    cancellation: Flag
   ) throws(StoreError) {
     self.store = store
     self.level = level
-    self.hasFailed = hasFailed
+    (self.hasFailed, self.cancellation) = (hasFailed, cancellation)
     isFirstPass = options.isFirstPass
     keepsMissing = options.keepsMissing
     strays = StrayQuarantine(store.fileSystem, store.clock)

@@ -139,6 +139,36 @@ import Testing
     try sandbox.fill { #expect($0.contains("hidden", variant: 5)) }
   }
 
+  @Test func `entries beside one that cannot be read are placed`() throws {
+    let sandbox = try sandbox(.moved)
+    let files = FaultyFiles()
+    files.faults.set { call in
+      call.kind == .read && call.name.hasPrefix("0000000000000000") ? .inputOutput : nil
+    }
+    let repaired = try sandbox.repair(.all, fileSystem: files)
+    #expect(repaired.kinds.contains(.entryMisplaced) && repaired.report.lostEntries == 0)
+    let target = try sandbox.directory(of: "a")
+    #expect(try sandbox.names(target).contains("0000000000000001.json"))
+    #expect(try !sandbox.names(target + "x").contains("0000000000000001.json"))
+    #expect(try sandbox.expectRepaired().report.lostEntries == 0)
+    #expect(try kept(sandbox) == 4)
+  }
+
+  @Test func `a repair that is cancelled moves no foreign directory`() throws {
+    let sandbox = try sandbox(.moved)
+    let target = try sandbox.directory(of: "a") + "x"
+    let (files, listener) = (FaultyFiles(), Listener())
+    let options = CheckOptions(repair: .all, jobs: 1, fileSystem: files)
+    let checker = StoreChecker(at: sandbox.root, options: options)
+    files.faults.set { call in
+      if call.kind == .list, call.name.hasSuffix("x") { checker.cancel() }
+      return nil
+    }
+    #expect(throws: CheckError.self) { try checker.run(listener) }
+    #expect(try sandbox.names(target).count == 4)
+    #expect(try sandbox.names("quarantine") == [])
+  }
+
   @Test func `with a damaged journal, an entry that cannot be placed is not given up`() throws {
     let sandbox = CheckSandbox()
     let model = try sandbox.fillModel()
