@@ -232,7 +232,9 @@ extension Mender {
         Layout.keyPath(hash), in: entries.directory, [.read, .directory])
     }
     if let slot, slot.hasBodyFile, document.body != nil {
-      return try writeBody(of: document, slot, in: target, path) ? .placed : .refused
+      guard try writeBody(of: document, slot, in: target, path) else { return .refused }
+      try synchronize(target, hash, entries, path)
+      return .placed
     }
     let raw = target.raw
     let (there, mine) = try guarded(path) { () throws(SystemError) in
@@ -254,8 +256,23 @@ extension Mender {
       }
     }
     if there == nil { try link(name, of: source, to: metadata, in: target, path) }
+    try synchronize(target, hash, entries, path)
     if slot != nil { return .placed }
     return try recovery.takeUp(hash, entry.variant, entries) ? .placed : .refused
+  }
+
+  /// Syncs the names of files that were placed, before their other names, or the files of which they are
+  /// copies, are removed.
+  private func synchronize(
+    _ target: borrowing Descriptor, _ hash: KeyHash, _ entries: EntriesDirectory, _ path: [UInt8]
+  ) throws(StoreError) {
+    let shard = Layout.shard(Layout.shardNumber(of: hash))
+    try guarded(path) { () throws(SystemError) in
+      try fileSystem.synchronize(target, names: true)
+      let directory = try fileSystem.open(shard, in: entries.directory, [.read, .directory])
+      try fileSystem.synchronize(directory, names: true)
+      try fileSystem.synchronize(entries.directory, names: true)
+    }
   }
 
   /// Returns why an entry is not placed whose place is taken; `nil` if the same entry is there, with a

@@ -48,4 +48,23 @@ import Testing
     }
     #expect(left.isSuperset(of: [0, 2, 4, 6, 8]))
   }
+
+  @Test func `a copy is synced under its name before its source is removed`() throws {
+    let sandbox = try sandbox()
+    let files = FaultyFiles()
+    files.faults.set { $0.kind == .link ? SystemError(EPERM) : nil }
+    _ = try sandbox.repair(.safe, fileSystem: files)
+    let calls = files.faults.calls
+    for number in 0..<4 {
+      let name = "000000000000000\(number).json"
+      let removed = try #require(
+        calls.firstIndex { $0.kind == .removeFile && $0.name == name })
+      let before = calls[..<removed]
+      // Its shard, its directory.
+      let renamed = try #require(before.lastIndex { $0.kind == .rename })
+      let synced = before[renamed...].filter { $0.kind == .synchronize }.map(\.name)
+      #expect(synced.contains { $0.utf8.count == 33 } && synced.contains { $0.utf8.count == 2 })
+      #expect(synced.contains("entries"))
+    }
+  }
 }
