@@ -65,7 +65,8 @@ struct PlaceCheck {
     } catch  where error == .notFound {
       add(.tagWrong, name, "it is missing")
     } catch {
-      add(.unreadable, name, error.description)
+      // A file that its owner may not read is reported for its mode.
+      if !error.isPermission { add(.unreadable, name, error.description) }
     }
   }
 

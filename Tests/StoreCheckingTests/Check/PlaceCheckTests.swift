@@ -1,3 +1,4 @@
+import CLibrary
 import CacheFormat
 import CacheStore
 import CacheSystem
@@ -148,6 +149,16 @@ import Testing
       call.kind == kind && call.name == "CACHEDIR.TAG" ? .inputOutput : nil
     }
     #expect(try sandbox.repair(.safe, fileSystem: files).kinds == [.unreadable])
+  }
+
+  @Test func `a tag that its owner may not read has a wrong mode only`() throws {
+    let sandbox = try CheckSandbox.withOneEntry()
+    try sandbox.setMode("CACHEDIR.TAG", 0)
+    let files = FaultyFiles()
+    files.faults.set { call in
+      call.kind == .open && call.name == "CACHEDIR.TAG" ? SystemError(EACCES) : nil
+    }
+    #expect(try sandbox.check(fileSystem: files).kinds == [.wrongMode])
   }
 
   @Test(arguments: [nil, "", "something", "lock", "CACHEDIR.TAG", "journal/2026-11-28.md"])
