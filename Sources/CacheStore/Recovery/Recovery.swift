@@ -44,7 +44,7 @@ package final class Recovery: CatalogUser {
     // Without the sessions the bytes after the last record would count as damage.
     if !dead.isEmpty, (try? writer.cutTornTail()) == nil { return false }
     // Incomplete files are removed first, because they take room that no limit counts.
-    for session in dead { tree.staging.removeFiles(ofSession: session) }
+    removeFiles(ofSessions: dead)
     // Files that could not be read may be all that is left of an entry, so the signs stay.
     let before = tree.staging.comparedShards(since: dead)
     var compared = before
@@ -112,6 +112,11 @@ package final class Recovery: CatalogUser {
   /// Returns the names of the sessions of processes that are gone.
   package func deadSessionsNow() throws(StoreError) -> [PathName] {
     try journal.withLock { () throws(StoreError) in try tree.staging.deadSessions() }
+  }
+
+  /// Removes the files of sessions of processes that are gone. The sessions stay, as signs.
+  package func removeFiles(ofSessions names: [PathName]) {
+    for name in names { tree.staging.removeFiles(ofSession: name) }
   }
 
   /// Removes sessions of processes that are gone, unless a process holds their locks.

@@ -62,6 +62,8 @@ struct Mender: Sendable {
         try store.recovery.findLostRecords()
       }
     }
+    // They take room that the repair may need. The directories stay, until it has succeeded.
+    store.recovery.removeFiles(ofSessions: dead)
     wasWhole = store.catalog.isJournalWhole
     sparesMissing = isFirstPass && wasWhole
   }

@@ -92,6 +92,8 @@ import Testing
   ) throws {
     let sandbox = try sandbox(.moved)
     try sandbox.makeDirectory("staging/0123456789abcdef")
+    // What takes room goes nevertheless.
+    try sandbox.write("staging/0123456789abcdef/1", [1])
     let shard = try sandbox.directory(of: "b").dropFirst(8).prefix(2)
     let name = part == "shard" ? String(shard) : part
     let (files, calls) = (FaultyFiles(), CallCounter())
@@ -103,6 +105,7 @@ import Testing
     }
     #expect(findings(ofOnePassOver: sandbox, files).contains { $0.kind == .unreadable })
     #expect(try sandbox.names("staging") == ["0123456789abcdef"])
+    #expect(try sandbox.names("staging/0123456789abcdef") == [])
   }
 
   /// Moves the files of an entry that no other one can restore into the directory of another key.
