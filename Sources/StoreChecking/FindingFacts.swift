@@ -48,7 +48,9 @@ extension FindingKind {
         .note, "An entry was stored or accessed in the future: a clock was wrong.",
         "None: times only order the entries, and later accesses get later times.", nil)
     case .unreadable:
-      .init(.damage, "The system cannot read it.", "None: check the disk and the permissions.", nil)
+      .init(
+        .damage, "The system cannot read it.",
+        "None: check the disk and the permissions. No entry that it may have is given up.", nil)
     case .newerFormat:
       .init(.fault, "A newer version of OfflineCache wrote it.", "None: use that version.", nil)
     case .descriptionMissing:
