@@ -94,7 +94,7 @@ extension Mender {
         } else {
           hasOthers = true
         }
-        if placement == .waiting { hasWaiting = true }
+        if placement == .waiting || placement == .taken { hasWaiting = true }
       } catch { found.failure = found.failure ?? error }
     }
     if let failure = found.failure { throw failure }
@@ -169,9 +169,12 @@ extension Mender {
     case placed
     /// The entry is not whole, was removed, or is in its place.
     case refused
-    /// Its place is taken by files without a record. These are repaired in their turn, and a later pass
-    /// tries again.
+    /// Its place is taken by files of the same entry, or damaged ones, without a record. These are
+    /// repaired in their turn, and a later pass tries again.
     case waiting
+    /// Its place is taken by the file of another key, which is moved in its turn, unless the two have each
+    /// other's place.
+    case taken
   }
 
   /// Verifies an entry, links it into the directory of its key, and appends its record.
@@ -284,9 +287,8 @@ extension Mender {
     let entry = document.entry
     guard let other = try readDocument(Layout.metadata(entry.variant), target, path)
     else { return .waiting }
-    let isSame =
-      other.entry.key == entry.key && other.entry.digest == entry.digest
-      && other.entry.length == entry.length
+    if other.entry.key != entry.key { return .taken }
+    let isSame = other.entry.digest == entry.digest && other.entry.length == entry.length
     return isSame && document.body == nil && other.body == nil ? nil : .waiting
   }
 

@@ -274,24 +274,9 @@ import Testing
     try sandbox.copyDirectory(try sandbox.directory(of: "single3"), to: directory)
     try sandbox.removeTree("journal")
     try sandbox.makeDirectory("journal")
-    _ = try sandbox.expectRepaired()
-    #expect(try sandbox.kept(model) == model.all)
-  }
-
-  @Test func `entries that have each other's place stay`() throws {
-    let sandbox = CheckSandbox()
-    let model = try sandbox.fillModel()
-    let first = try sandbox.directory(of: "single5")
-    let second = try sandbox.directory(of: "single3")
-    try sandbox.move(first, to: "entries/swap")
-    try sandbox.move(second, to: first)
-    try sandbox.move("entries/swap", to: second)
-    try sandbox.removeTree("journal")
-    try sandbox.makeDirectory("journal")
-    #expect(try sandbox.repair().unrepaired.map(\.kind) == [.entryMisplaced, .entryMisplaced])
-    #expect(try sandbox.kept(model).count == model.all.count - 2)
-    try sandbox.move(first, to: "entries/swap")
-    #expect(try sandbox.expectRepaired().report.lostEntries == 0)
+    // A pass may have left it to the next one.
+    #expect(try sandbox.repair().report.left == 0)
+    #expect(try sandbox.check(.deep).findings == [])
     #expect(try sandbox.kept(model) == model.all)
   }
 
