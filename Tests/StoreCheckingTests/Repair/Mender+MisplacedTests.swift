@@ -270,7 +270,7 @@ import Testing
     let sandbox = CheckSandbox()
     let model = try sandbox.fillModel()
     let directory = try sandbox.directory(of: "single5")
-    try sandbox.move(directory, to: directory + ".bak")
+    try sandbox.move(directory, to: "entries/read first")
     try sandbox.copyDirectory(try sandbox.directory(of: "single3"), to: directory)
     try sandbox.removeTree("journal")
     try sandbox.makeDirectory("journal")
