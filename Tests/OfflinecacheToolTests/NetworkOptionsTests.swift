@@ -29,7 +29,7 @@ import ToolTesting
       return (run.status, run.text, run.errors)
     }
     let ours = "\(folder.path)/ca.pem"
-    #expect(try fetch("--proxy", "none").status == 2)
+    #expect(try fetch().status == 2)
     #expect(try fetch("--ca-file", ours).text == "hello ")
     #expect(try fetch("--ca-file", ours, "--pin", "LOCALHOST=sha256/\(pin)").text == "hello ")
     #expect(

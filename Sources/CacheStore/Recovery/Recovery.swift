@@ -121,10 +121,7 @@ package final class Recovery: CatalogUser {
 
   /// Removes sessions of processes that are gone, unless a process holds their locks.
   package func removeSessions(_ names: [PathName]) {
-    for name in names {
-      if upkeep.isStopping { return }
-      tree.staging.removeSession(name)
-    }
+    for name in names where !upkeep.isStopping { tree.staging.removeSession(name) }
   }
 
   /// Waits until the index has every entry.
