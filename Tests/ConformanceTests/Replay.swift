@@ -46,7 +46,7 @@ struct Replay {
     do {
       for (index, exchange) in test.exchanges.enumerated() {
         let previous = answers.last ?? nil
-        let request = try request(exchange, test, index: index, token: token, previous)
+        let request = try request(exchange, index: index, token: token, previous)
         let result = await cache.answer(request, body: exchange.requestBody)
         let checks = AnswerChecks(
           exchange: exchange, number: index + 1, token: token, mayRetry: test.mayRetry)
@@ -65,15 +65,13 @@ struct Replay {
   }
 
   private func request(
-    _ exchange: Exchange, _ test: ConformanceCase, index: Int, token: String,
+    _ exchange: Exchange, index: Int, token: String,
     _ previous: ReceivedAnswer?
   ) throws -> HTTPRequest {
     var url = "\(base)/test/\(token)"
     if let filename = exchange.filename { url += "/\(filename)" }
     if let query = exchange.query { url += "?\(query)" }
-    var fields: HTTPFields = [
-      HTTPField("Test-ID", test.id), HTTPField("Req-Num", "\(index + 1)"),
-    ]
+    var fields: HTTPFields = [HTTPField(ScriptedOrigin.numberName, "\(index + 1)")]
     let serverNow = previous?.value(of: "Server-Now").flatMap(Int.init)
     let now = exchange.datesFollowAnswer ? serverNow.map { $0 / 1000 } : nil
     for line in exchange.requestFields {

@@ -7,6 +7,11 @@ import TestSupport
 ///
 /// What it does is described beside the data (`README.md`); nothing here knows what a cache is.
 final class ScriptedOrigin: Sendable {
+  /// The name of the field with the number of a request in its case. It must be one that numbers
+  /// requests: a field that nobody knows (`Req-Num`, as the suite has it) may be a credential, so the
+  /// answer would not be shared.
+  static let numberName = "X-Request-ID"
+
   /// Holds what the origin saw of one request, and the fields of its answer that must arrive.
   struct Record: Sendable {
     var number: Int
@@ -60,7 +65,7 @@ final class ScriptedOrigin: Sendable {
   private func answer(
     _ request: HTTPRequest, token: String, _ running: inout Running
   ) -> Answer? {
-    let asked = request.fields.first(named: "Req-Num").flatMap { Int($0.text) }
+    let asked = request.fields.first(named: Self.numberName).flatMap { Int($0.text) }
     let number = asked ?? running.records.count + 1
     guard running.exchanges.indices.contains(number - 1) else {
       return Answer(head: HTTPResponseHead(status: 404), body: "no such request", interim: [])
@@ -118,7 +123,7 @@ final class ScriptedOrigin: Sendable {
     [
       HTTPField("Server-Base-Url", request.url.target),
       HTTPField("Server-Request-Count", "\(running.records.count)"),
-      HTTPField("Client-Request-Count", request.fields.first(named: "Req-Num")?.text ?? ""),
+      HTTPField("Client-Request-Count", request.fields.first(named: Self.numberName)?.text ?? ""),
       HTTPField("Server-Now", "\(clock.now() / 1_000_000)"),
     ]
   }
