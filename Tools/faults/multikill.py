@@ -85,8 +85,9 @@ def main():
             end, text = worker.wait(options.timeout + 5)
             ends[end] = ends.get(end, 0) + 1
             if end not in ("ok", "killed"):
-                last = text[-200:].decode(errors="replace").strip().rpartition("\n")[2]
-                bad.append(f"worker {place}: {end} after '{last}'")
+                lines = text.decode(errors="replace").splitlines()
+                errors = [line for line in lines if line.startswith("ERR ")] or lines[-1:]
+                bad.append(f"worker {place}: {end}: {'; '.join(errors)}")
             promises += text.count(b"ACK ")
             with open(point.ack, "ab") as file:
                 file.write(text)

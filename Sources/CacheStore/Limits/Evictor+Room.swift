@@ -107,12 +107,17 @@ extension Evictor {
       ) { totals($0, adding: entry, EntrySize(), hash).0 }
     }
     compactForDelegate()
-    var isFull = false
+    var (isFull, isLookedAtAgain) = (false, false)
     while let reason = excess({ totals($0, adding: entry, size, hash) }) {
       let gone = try evictOne(reason, olderThan: bound, sparing: old) { state in
         totals(state, adding: entry, size, hash).0
       }
-      if gone == nil { throw full(reason, bound) }
+      if gone == nil {
+        // Others may have removed meanwhile what was to go, and so have made the room.
+        if isLookedAtAgain { throw full(reason, bound) }
+        isLookedAtAgain = true
+        continue
+      }
       // For an entry with a `ImportedTimes`, no more room is made than necessary.
       isFull = bound == nil
     }

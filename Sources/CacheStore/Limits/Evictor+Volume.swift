@@ -101,7 +101,7 @@ extension Evictor {
   ) throws(StoreError) -> Bool {
     var (isSwept, hasDropped, hasEvictedLogged) = (false, false, false)
     var pending = PendingSpace()
-    while let lack = try lack() {
+    while let missing = try lack() {
       // What was written may have taken the place of something, and others may have freed bytes.
       volume.withLock { $0.expire() }
       if !isSwept {
@@ -111,9 +111,11 @@ extension Evictor {
       }
       if !hasDropped {
         hasDropped = true
-        if dropDeadRecords(of: lack.wanted - min(lack.wanted, lack.free)) { continue }
+        if dropDeadRecords(of: missing.wanted - min(missing.wanted, missing.free)) { continue }
       }
-      switch lack.isOfFiles ? .evict : pending.step(free: lack.free, wanted: lack.wanted) {
+      switch missing.isOfFiles
+        ? .evict : pending.step(free: missing.free, wanted: missing.wanted)
+      {
       case .evict:
         if let evicted = try evict() {
           pending.add(freedBytes(of: evicted))
@@ -126,7 +128,10 @@ extension Evictor {
       case .giveUp: break
       }
       // The bodies of entries in the log leave the disk with their records.
-      if !hasEvictedLogged { return false }
+      if !hasEvictedLogged {
+        // Others may have freed meanwhile what was missing.
+        return try lack() == nil
+      }
       (hasDropped, hasEvictedLogged) = (false, false)
     }
     return true
@@ -304,7 +309,7 @@ extension Evictor {
   /// Makes room on a full disk.
   ///
   /// - Parameter bytes: the bytes that are to be written.
-  /// - Returns: whether something was removed.
+  /// - Returns: whether there is some now.
   func makeSpace(_ bytes: UInt64) -> Bool {
     // Replaced entries wait for their deletion, and others must not go for them.
     if catalog.tree.staging.hasReplaced, lacksRoom(for: bytes) {
@@ -322,6 +327,7 @@ extension Evictor {
       freed += freedBytes(of: evicted)
       count += 1
     }
-    return count > 0
+    // Others may have freed some meanwhile.
+    return count > 0 || !lacksRoom(for: bytes)
   }
 }

@@ -170,20 +170,20 @@ final class Evictor: CatalogUser {
 
   /// Returns the error for an entry for which there is no room, because of a limit.
   func full(_ reason: RemovalReason, _ bound: Int64?) -> StoreError {
+    let cause =
+      switch reason {
+      case .count: "the store has \(limits.entries ?? 0) entries, its limit"
+      case .freeSpace: "the store has to leave \(limits.freeBytes) bytes of the volume free"
+      default: "the store has its limit of \(limits.bytes ?? 0) bytes"
+      }
     let isKeeping = keptSince.load(ordering: .relaxed) < .max
     if bound != nil || isKeeping, catalog.state.withLock({ $0.index.oldest() }) != nil {
-      let cause =
-        switch reason {
-        case .count: "the store has \(limits.entries ?? 0) entries, its limit"
-        case .freeSpace: "the store has to leave \(limits.freeBytes) bytes of the volume free"
-        default: "the store has its limit of \(limits.bytes ?? 0) bytes"
-        }
       return StoreError(
         .leastRecent, path: path, cause: "\(cause), and all its entries were accessed later",
         remedy: "raise the limits of the store")
     }
     return StoreError(
-      .noSpace, path: path, cause: "the store is at its limits, and nothing more can be evicted",
+      .noSpace, path: path, cause: "\(cause), and nothing more can be evicted",
       remedy: "unpin something, or raise the limits")
   }
 

@@ -1,5 +1,6 @@
 import CacheFormat
 import CacheStore
+import Synchronization
 import TestSupport
 import Testing
 
@@ -19,6 +20,37 @@ import Testing
     store.waitUntilIdle()
     #expect(store.statistics.evictions == 0)
     #expect(store.statistics.entries == 31)
+  }
+
+  /// Finds the store too full once, while another process empties it.
+  private final class Emptying: StoreSizeDelegate {
+    private let other: Store
+    private let isDue = Mutex(false)
+
+    init(_ other: Store) { self.other = other }
+
+    func makeDue() { isDue.withLock { $0 = true } }
+
+    func size(of statistics: Statistics) -> UInt64 {
+      let isNow = isDue.withLock { isDue in
+        defer { isDue = false }
+        return isDue
+      }
+      if !isNow { return 0 }
+      #expect((try? other.trim(toBytes: 0)) == 5)
+      return .max
+    }
+  }
+
+  @Test func `what others evict meanwhile makes room, too`() throws {
+    let other = try sandbox.open()
+    for number in 0..<5 { try other.put(body(100, number), for: ByteString("k\(number)")) }
+    let delegate = Emptying(other)
+    let store = try sandbox.open(Options(limits: Limits(bytes: 1 << 20), sizeDelegate: delegate))
+    delegate.makeDue()
+    try store.put(body(100, 5), for: "k5")
+    #expect(store.lookUp("k5").entry?.body == body(100, 5))
+    #expect(store.statistics.entries == 1)
   }
 
   @Test func `an equal body under another key needs no room for the body`() throws {

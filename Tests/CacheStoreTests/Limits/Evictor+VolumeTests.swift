@@ -76,6 +76,41 @@ import Testing
     #expect(store.lookUp("k").entry?.body == [1])
   }
 
+  @Test func `what others free on the volume meanwhile counts`() throws {
+    let files = FaultyFiles()
+    let store = try sandbox.open(Options(limits: Limits(freeBytes: 1 << 30), fileSystem: files))
+    let queries = Mutex((count: 0, last: Int.max))
+    files.faults.set { call in
+      if call.kind == .volume {
+        let isLast = queries.withLock { queries in
+          queries.count += 1
+          return queries.count == queries.last
+        }
+        files.faults.availableBytes = isLast ? 1 << 40 : 1 << 20
+      }
+      return nil
+    }
+    #expect(throws: failure(.noSpace, sandbox.root)) { try store.put([1], for: "k") }
+    queries.withLock { $0 = (count: 0, last: $0.count) }
+    try store.put([1], for: "k")
+    #expect(store.lookUp("k").entry?.body == [1])
+  }
+
+  @Test func `a write is repeated if the volume has room again`() throws {
+    let files = FaultyFiles()
+    let store = try sandbox.open(Options(fileSystem: files))
+    let isFull = Mutex(true)
+    files.faults.set { call in
+      guard call.kind == .write else { return nil }
+      return isFull.withLock { isFull in
+        defer { isFull = false }
+        return isFull ? SystemError(ENOSPC) : nil
+      }
+    }
+    try store.put([1], for: "k")
+    #expect(store.lookUp("k").entry?.body == [1])
+  }
+
   @Test(arguments: [UInt64(0), 1 << 20])
   func `a body that is on the disk already does not count against the free bytes`(
     free: UInt64
