@@ -48,10 +48,9 @@ struct OriginFetcher: Sendable {
     let permit = permits.make(forwarding.key)
     // Responses that are purged after this must not be offered.
     let seen = offers?.tier.purgeNumber ?? 0
-    let cancelled = TransportError(.cancelled, url: forwarding.request.url.string)
     while true {
       // After the permit was made: a log-out revokes those that are there.
-      guard logOuts == self.logOuts.count else { return .failed(cancelled) }
+      guard logOuts == self.logOuts.count else { return cancelled(forwarding) }
       let sent = Timestamp(nanoseconds: clock.now())
       let answer: TransportResponse
       do {
@@ -65,7 +64,7 @@ struct OriginFetcher: Sendable {
         answer.body.cancel()
         let now = Timestamp(nanoseconds: clock.now())
         _ = await invalidate(forwarding.original, answer.head, at: now)
-        return .failed(cancelled)
+        return cancelled(forwarding)
       }
       onHead()
       if answer.head.status == 304, !forwarding.request.hasCondition, !forwarding.isForRest {
@@ -91,6 +90,10 @@ struct OriginFetcher: Sendable {
           received: times.response)
       }
     }
+  }
+
+  private func cancelled(_ forwarding: Forwarding) -> Outcome {
+    .failed(TransportError(.cancelled, url: forwarding.request.url.string))
   }
 
   private func pass(

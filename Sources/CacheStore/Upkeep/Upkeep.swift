@@ -47,6 +47,7 @@ final class Upkeep: Sendable {
     /// released on it, in a delegate for example.
     var isOwnThread: Bool { isRunning && thread == threadNumber() }
 
+    /// The time from which something is done.
     var earliest: Int64 { dueAt.values.min() ?? .max }
 
     /// Requests work from a time on. A request that is already there for an earlier time stays.
@@ -101,14 +102,12 @@ final class Upkeep: Sendable {
     if starts { start() }
   }
 
-  /// Requests work after a number of nanoseconds. A request that is already there for an earlier time
-  /// stays.
-  func request(_ work: UpkeepWork, after nanoseconds: Int64 = 0) {
+  /// Requests work at once.
+  func request(_ work: UpkeepWork) {
     plan { state in
       // What fails may ask for a comparison, too: so while attempts fail, the next one is not at once.
       let hasFailed = work == .reconcile && state.reconcilePause > Self.firstPause
-      let wait = hasFailed ? Self.firstPause : nanoseconds
-      state.request(work, at: wait > 0 ? monotonicNanoseconds() + wait : 0)
+      state.request(work, at: hasFailed ? monotonicNanoseconds() + Self.firstPause : 0)
     }
   }
 

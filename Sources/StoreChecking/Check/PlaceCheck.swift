@@ -114,7 +114,7 @@ struct PlaceCheck {
 
   /// Adds a suspicion if a file or directory has a wrong kind, mode or owner.
   ///
-  /// - Returns: whether its kind is right.
+  /// - Returns: whether it is a file or a directory, as it should be.
   private mutating func isRight(
     _ status: FileStatus, _ kind: FileKind, _ name: PathName
   ) -> Bool {
