@@ -73,6 +73,39 @@ class Command(Neighbour):
         time.sleep(self.pause)
 
 
+class Keeper(Neighbour):
+    """Does what concerns all entries: limits, evicts, settles and removes. Pinned ones stay."""
+
+    def __init__(self, *common, most):
+        super().__init__(*common)
+        self.most = most
+
+    def step(self):
+        tool, general = self.tools["offlinecache"], ["--store", self.proxy.store]
+        key, content = f"{self.name}/pinned", self.source.randbytes(self.source.choice([9, 70_000]))
+
+        def run(command, *words, **more):
+            return self.run_tool("upkeep", [tool, command, *general, *words], **more)
+        run("put", key, "-", content=content)
+        # The limits may have evicted it.
+        is_pinned = run("pin", key, allowed=(0, 1))[0] == 0
+        for command in self.source.choices([
+                ("trim", "--bytes", str(self.source.randrange(self.most))),
+                ("limit", "--bytes", str(self.source.randrange(self.most // 2, self.most))),
+                ("limit", "--entries", str(self.source.randrange(50, 5_000))),
+                ("settle",), ("stats", "--json"), ("ls", "--json"),
+                ("rm", "--older-than", f"{self.source.randrange(20, 120)}s"),
+                ("rm", "--prefix", "GET http", *self.source.choice([(), ("--purge",)]))], k=3):
+            run(*command)
+        status, found = run("get", key, allowed=(0, 1))
+        if is_pinned and status != 0 or status == 0 and found != content:
+            self.findings.add("pinned entry", f"{key}: {status}, {len(found)} of {len(content)}")
+        # The only one that removes everything; the next round begins with the limits of the first.
+        run(*self.source.choice([("unpin", key), ("rm", key), ("rm", "--all")]), allowed=(0, 1))
+        run("limit", "--bytes", str(self.most), "--entries", "none")
+        time.sleep(self.pause)
+
+
 class Checker(Neighbour):
     """Repairs the store while it is used; that loses nothing, and leaves nothing."""
 
