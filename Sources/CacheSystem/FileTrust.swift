@@ -54,6 +54,26 @@ package enum UserPath {
     return found?.kind == .link && isPlanted(found, path)
   }
 
+  /// Returns what a symbolic link leads to, or `nil` if there is no link at the path; readlink(2).
+  package static func linkTarget(_ path: [UInt8]) -> [UInt8]? {
+    let target = unsafe [UInt8](unsafeUninitializedCapacity: Int(PATH_MAX)) { buffer, count in
+      // Safety: readlink writes at most as many bytes as the buffer has; CChar is one byte.
+      let raw = UnsafeMutableRawBufferPointer(buffer)
+      let start = unsafe raw.assumingMemoryBound(to: CChar.self).baseAddress!
+      count = unsafe max(0, withPath(path) { unsafe readlink($0, start, raw.count) })
+    }
+    return target.isEmpty ? nil : target
+  }
+
+  /// Throws the error with which a file cannot be opened for writing, or a file cannot be made in a
+  /// folder, without writing; faccessat(2).
+  package static func checkWritable(_ path: String) throws(SystemError) {
+    let kind = try RealFileSystem().status(userPath: path).kind
+    let mode = kind == .directory ? W_OK | X_OK : W_OK
+    // Safety: the path is passed as a zero-terminated copy that lives during the call.
+    guard unsafe faccessat(AT_FDCWD, path, mode, AT_EACCESS) == 0 else { throw SystemError(errno) }
+  }
+
   private static func isPlanted(_ file: FileStatus?, _ path: String) -> Bool {
     guard let file, let folder = status(split(path).folder, followsLink: true) else { return false }
     return file.isPlanted(in: folder)

@@ -22,6 +22,17 @@ import ToolTesting
     #expect(try Child("/bin/chmod", [mode, path].map { Array($0.utf8) }).wait() == 0)
   }
 
+  /// Expects that a dry run fails with the message of a migration.
+  private func expectSamePlan(
+    _ tool: ToolRun, _ source: String, _ target: String,
+    sourceLocation: SourceLocation = #_sourceLocation
+  ) throws {
+    let plan = try tool.migrate(["--dry-run", source, target])
+    try expectFailure(tool, [source, target], plan.errors, sourceLocation: sourceLocation)
+    #expect(plan.status == 8 && plan.output == [], sourceLocation: sourceLocation)
+    #expect(plan.errors.contains(target), "\(plan.errors)", sourceLocation: sourceLocation)
+  }
+
   @Test func `sources that are none`() throws {
     let tool = ToolRun()
     try tool.write([], to: tool.path("empty"))
@@ -104,10 +115,36 @@ import ToolTesting
     let source = try tool.makeSource("m", rows: 1...2)
     try Store(at: tool.store).close()
     try change(tool.store, to: "500")
-    try expectFailure(tool, [source, tool.store], "")
+    try expectSamePlan(tool, source, "\(tool.store)/a")
+    try change("\(tool.store)/lock", to: "400")
+    try expectSamePlan(tool, source, tool.store)
     try change(tool.store, to: "700")
     try change(source, to: "0")
     try expectFailure(tool, [source, tool.path("other")], "it may not be read")
+  }
+
+  @Test func `a plan finds a destination that cannot be a folder`() throws {
+    let tool = ToolRun()
+    let source = try tool.makeSource("m", rows: 1...2)
+    try tool.write([], to: tool.path("file"))
+    try makeLink(tool.path("link"), to: tool.path("none"))
+    for name in ["file", "file/a", "link"] { try expectSamePlan(tool, source, tool.path(name)) }
+    #expect(try tool.migrate(["--dry-run", source, tool.path("a/b")]).status == 0)
+    #expect(!exists(tool.path("a")))
+  }
+
+  @Test(.enabled(if: SmallVolume.canBeMade, "mount(8) is not allowed here"))
+  func `a plan finds a destination on a volume that cannot be written`() throws {
+    let tool = ToolRun()
+    let volume = try SmallVolume(at: tool.path("volume"), bytes: 4 << 20)
+    let source = try tool.makeSource("m", rows: 1...2)
+    #expect(try tool.migrate([source, "\(volume.path)/store"]).status == 0)
+    #expect(try Child("/bin/mkdir", [Array("\(volume.path)/empty".utf8)]).wait() == 0)
+    try volume.makeReadOnly()
+    for name in ["store", "empty", "none"] {
+      try expectSamePlan(tool, source, "\(volume.path)/\(name)")
+    }
+    try expectFailure(tool, ["--dry-run", source, "\(volume.path)/none/a/"], "/none: Read-only")
   }
 
   @Test func `a report is written to no file with two names`() throws {
@@ -291,38 +328,5 @@ import ToolTesting
     #expect(rest.status == 0)
     #expect(rest.errors == "")
     #expect(rest.text.contains("\"rows\":100,\"earlier_rows\":\(held),\"converted\":100,"))
-  }
-}
-
-/// A file system in memory with little room.
-struct SmallVolume: ~Copyable {
-  let path: String
-
-  static let canBeMade: Bool = {
-    let tool = ToolRun()
-    // Its folder must not go before the volume in it.
-    defer { withExtendedLifetime(tool) {} }
-    guard let volume = try? SmallVolume(at: tool.path("v"), bytes: 4096) else { return false }
-    return exists(volume.path)
-  }()
-
-  init(at path: String, bytes: Int, files: Int? = nil) throws {
-    self.path = path
-    let options = "size=\(bytes)" + (files.map { ",nr_inodes=\($0)" } ?? "")
-    _ = try Self.run("/bin/mkdir", [path])
-    try #require(
-      try Self.run("/bin/mount", ["-t", "tmpfs", "-o", options, "tmpfs", path]) == 0)
-  }
-
-  func grow(to bytes: Int) throws {
-    #expect(try Self.run("/bin/mount", ["-o", "remount,size=\(bytes)", path]) == 0)
-  }
-
-  deinit { _ = try? Self.run("/bin/umount", [path]) }
-
-  private static func run(_ program: String, _ words: [String]) throws -> Int32 {
-    let null = try openFile("/dev/null", O_RDWR)
-    defer { close(null) }
-    return try Child(program, words.map { Array($0.utf8) }, descriptors: [null, null, null]).wait()
   }
 }

@@ -42,6 +42,24 @@ extension StorePlace {
     }
   }
 
+  /// Throws the error with which a store that can be opened for reading, or is missing, could not be
+  /// opened for writing, as far as that can be found out without writing.
+  package static func checkWritable(_ path: String) throws(StoreError) {
+    var (part, folder) = ("\(path)/\(Layout.lock.text)", path)
+    while folder != part, (try? RealFileSystem().status(userPath: folder)) == nil {
+      (part, folder) = (folder, UserPath.split(folder).folder)
+    }
+    try system(part) { () throws(SystemError) in
+      do throws(SystemError) {
+        try UserPath.checkWritable(part)
+      } catch  where error == .notFound {
+        // No folder can be made in place of a link.
+        if folder != path, UserPath.linkTarget(Array(part.utf8)) != nil { throw error }
+        try UserPath.checkWritable(folder)
+      }
+    }
+  }
+
   /// Opens the file `lock` and takes the lock of the journal. It is released with the descriptor.
   ///
   /// - Throws: ENOENT if the file is missing and `makes` is false.

@@ -64,9 +64,15 @@ public final class Migration {
       settling: .atOnce, isReadOnly: options.isDryRun, createsStore: !options.isDryRun,
       evictsOnFullDisk: false, fileSystem: options.fileSystem)
     do throws(StoreError) {
-      return try Store(at: path, options: storeOptions)
-    } catch  where options.isDryRun && error.code == .notFound {
-      return nil
+      guard options.isDryRun else { return try Store(at: path, options: storeOptions) }
+      var store: Store?
+      do throws(StoreError) {
+        store = try Store(at: path, options: storeOptions)
+      } catch  where error.code == .notFound {
+        // It would be made.
+      }
+      try StorePlace.checkWritable(path)
+      return store
     } catch { throw .destination(error) }
   }
 
