@@ -23,6 +23,30 @@ import ToolTesting
     #expect(try tool.run("ls").lines == ["GET \(origin.base)/a"])
   }
 
+  @Test(.enabled(if: SmallVolume.canBeMade, "mount(8) is not allowed here"))
+  func `a store that cannot be written serves what is fresh`() throws {
+    let (tool, origin) = (ToolRun(), try LoopbackOrigin())
+    defer { origin.stop() }
+    let volume = try SmallVolume(at: tool.store, bytes: 4 << 20)
+    origin.set("/a", OriginAnswer("hello", fields: ["Cache-Control: max-age=1000"]))
+    origin.set("/b", page("new"))
+    let (a, b) = ("\(origin.base)/a", "\(origin.base)/b")
+    #expect(try tool.run("fetch", a).status == 0)
+    try volume.makeReadOnly()
+    let fresh = try tool.run("fetch", a, "-o", "-")
+    #expect(fresh.status == 0 && fresh.text == "hello" && fresh.errors == "")
+    #expect(origin.requests.count == 1)
+    let new = try tool.run("fetch", b, "-o", tool.path("new"))
+    #expect(new.status == 2)
+    #expect(
+      new.errors.hasPrefix(
+        "offlinecache: \(b): it was fetched but not stored: \(volume.path)/lock: Read-only"))
+    #expect(try tool.read(tool.path("new")) == Array("new".utf8))
+    let words = [try ToolRun.executable(), "--store", "\(volume.path)/none", "fetch", a]
+    let missing = try tool.run(program: words.map { Array($0.utf8) })
+    #expect(missing.status == 2 && missing.errors.contains("/none: Read-only file system; "))
+  }
+
   @Test func `a redirect and a page that is gone are there without a server`() throws {
     let (tool, origin) = (ToolRun(), try LoopbackOrigin())
     origin.set("/start", OriginAnswer(status: 302, fields: ["Location: /page"]))

@@ -75,7 +75,7 @@ enum FetchCommand: ToolCommand {
     options.remote = tier
     options.asksRemoteOffline = invocation[offline]
     let hasOthers = tier != nil || options.substitutes != nil
-    let use: StoreUse = !invocation[offline] ? .fill : hasOthers ? .readOrCreate : .read
+    let use: StoreUse = !invocation[offline] || hasOthers ? .readOrCreate : .read
     return try await withStore(invocation, use) { store in
       let client = CachingClient(
         store: store, transport: try CurlTransport(setup), options: options)

@@ -138,7 +138,12 @@ struct FetchRun: Sendable {
     case .stored: return .done("stored", status, length, note: await redirectNote(response, url))
     case .notStored(.failed(let error)) where error.code == .entryTooLarge:
       return .done("passed", status, length, note: "\(error)")
-    case .notStored(.failed(let error)): return .failed(error)
+    case .notStored(.failed(let error)):
+      do throws(StoreError) {
+        // The store was opened for reading only, if it cannot be written. This tells the reason.
+        if error.code == .readOnly { try StorePlace.checkWritable(error.path) }
+        return .failed(error)
+      } catch { return .failed(error) }
     case .notStored, .pending: return .done("passed", status, length, note: nil)
     }
   }

@@ -15,7 +15,8 @@ struct ToolError: Error, CustomStringConvertible {
 enum StoreUse {
   /// The command only reads it; a store that cannot be written is opened, too.
   case read
-  /// The command only reads it, and has other sources: a missing store is created.
+  /// The command has other sources and adds entries where it can: a missing store is created, and
+  /// one that cannot be written is opened, too.
   case readOrCreate
   /// The command changes entries. The store must exist.
   case change
@@ -59,13 +60,19 @@ private func openStore(
   options.lag = lag
   do throws(StoreError) {
     return try Store(at: path, options: options)
-  } catch {
+  } catch let refusal {
     // A pattern on the `catch` itself crashes the compiler of Swift 6.3.1.
-    guard use == .read || use == .readOrCreate, [.readOnly, .permissionDenied].contains(error.code)
-    else { throw error }
+    guard use == .read || use == .readOrCreate,
+      [.readOnly, .permissionDenied].contains(refusal.code)
+    else { throw refusal }
+    options.isReadOnly = true
+    do throws(StoreError) {
+      return try Store(at: path, options: options)
+    } catch {
+      // It is missing because it could not be created.
+      throw error.code == .notFound ? refusal : error
+    }
   }
-  options.isReadOnly = true
-  return try Store(at: path, options: options)
 }
 
 /// Returns the path of the store: the option, or the environment variable, or the user's cache
