@@ -183,8 +183,7 @@ extension DownloadPlace {
 
   /// Returns the record of the target, if the target is there and unchanged.
   func finishedRecord() throws(SystemError) -> DownloadRecord? {
-    guard let record = try record(.finished), let status = ownStatus(target),
-      status.length == record.length, status.modified == record.modified
+    guard let record = try record(.finished), let status = ownStatus(target), record.isOf(status)
     else { return nil }
     return record
   }
@@ -210,8 +209,7 @@ extension DownloadPlace {
   /// - Parameter url: The URL that it must be a download of; `nil` for any.
   func recordOfWholePart(of url: String? = nil) throws(SystemError) -> DownloadRecord? {
     guard let record = try record(.finished), url == nil || record.url == url,
-      let status = ownStatus(part),
-      status.length == record.length, status.modified == record.modified
+      let status = ownStatus(part), record.isOf(status)
     else { return nil }
     return record
   }
@@ -289,6 +287,11 @@ extension DownloadPlace {
   }
 
   func recordName(_ kind: Kind) -> PathName { Self.appending(kind.suffix, to: stem) }
+}
+
+extension DownloadRecord {
+  /// Returns whether a file is the one that was recorded, and unchanged.
+  func isOf(_ file: FileStatus) -> Bool { file.length == length && file.modified == modified }
 }
 
 extension SystemError {

@@ -12,11 +12,14 @@ extension Downloader {
     let url = request.request.url.string
     let path = request.file
     do throws(DownloadError.Cause) {
-      let record = try await pool.call { [files] () throws(DownloadError.Cause) in
+      let (record, status) = try await pool.call { [files] () throws(DownloadError.Cause) in
         let place = try DownloadPlace(path, files)
-        do throws(SystemError) { return try place.finishedRecord() } catch { throw .file(error) }
+        do throws(SystemError) {
+          return (try place.record(.finished), place.ownStatus(place.target))
+        } catch { throw .file(error) }
       }
-      guard let record, mayServe(request, record) else { return .missing }
+      guard let record, let status, mayServe(request, record) else { return .missing }
+      guard record.isOf(status) else { return .changed }
       do throws(TransportError) {
         return try await UpdateCheck(
           transport: transport.sending(request.credential, to: request.request.url),

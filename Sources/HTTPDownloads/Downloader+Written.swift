@@ -61,9 +61,7 @@ extension Downloader {
   package func remove(_ file: DownloadedFile) async {
     await pool.call { [files] in
       guard let place = try? DownloadPlace(file.path, files) else { return }
-      if let status = place.ownStatus(place.target), status.length == file.record.length,
-        status.modified == file.record.modified
-      {
+      if let status = place.ownStatus(place.target), file.record.isOf(status) {
         place.remove(place.target)
       }
       if (try? place.record(.finished)) == file.record { place.removeRecord(.finished) }

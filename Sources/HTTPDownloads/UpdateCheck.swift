@@ -5,7 +5,7 @@ package import HTTPTransports
 public enum UpdateState: Sendable, Hashable {
   /// The server has the same.
   case current
-  /// The server has something else.
+  /// The server has something else, or the downloaded file was changed.
   case changed
   /// Unknown, because copy and server have no validator in common.
   case unknown

@@ -1,4 +1,5 @@
 import ClientTesting
+import Foundation
 import Testing
 
 @testable import HTTPDownloads
@@ -20,6 +21,19 @@ struct UpdateCheckTests {
     await #expect(throws: DownloadError.self) { try await downloader.updateState(of: asked) }
     #expect(sandbox.bytes() == content(1000))
     #expect(server.requests.dropFirst().allSatisfy { $0.method == .head })
+  }
+
+  @Test func `a file that was changed here is changed, one that was removed is missing`()
+    async throws
+  {
+    let sandbox = DownloadSandbox()
+    let (downloader, asked) = (sandbox.downloader(server), sandbox.asked())
+    _ = try await downloader.download(asked)
+    try Data([1]).write(to: URL(filePath: sandbox.path()))
+    #expect(try await downloader.updateState(of: asked) == .changed)
+    try FileManager.default.removeItem(atPath: sandbox.path())
+    #expect(try await downloader.updateState(of: asked) == .missing)
+    #expect(server.requests.count == 1)
   }
 
   @Test func `dates are compared where there are no tags`() {

@@ -19,8 +19,9 @@ enum CheckCommand: ToolCommand {
     "check", summary: "Checks whether servers have newer versions than the store or a folder",
     discussion: [
       "Nothing is fetched and nothing changes. Each URL gets a line on standard output: 'current', "
-        + "'changed', 'unknown' (the server gives no information), 'refused' (it answers with an "
-        + "error, which is printed on standard error) or 'missing' (there is no copy)."
+        + "'changed' (on the server, or the file here), 'unknown' (the server gives no "
+        + "information), 'refused' (it answers with an error, which is printed on standard error) "
+        + "or 'missing' (there is no copy)."
     ],
     parameters: [urls],
     options: [folder, AddressList.option, timeout, HeaderOption.option, FingerprintOption.option]
