@@ -24,8 +24,11 @@ package struct Command: Sendable {
   /// The subcommands. A command with subcommands has no positional parameters of its own.
   package var subcommands: [Command]
   package var examples: [Example]
-  /// The exit statuses and their meaning. Those of the tool itself hold for every subcommand.
+  /// The exit statuses and their meaning. Those of the commands above hold for a subcommand, too,
+  /// if it does not declare them itself.
   package var exitStatuses: [(ExitStatus, String)]
+  /// The statuses of the commands above that this command never ends with.
+  package var unusedStatuses: Set<ExitStatus>
   /// The version. Only the tool itself has one.
   package var version: String?
   /// Whether the options of the tool have an effect on this command. If not, they do nothing, and
@@ -36,8 +39,8 @@ package struct Command: Sendable {
     _ name: String, summary: String, discussion: [String] = [],
     parameters: [any ParameterDeclaration] = [], options: [any OptionDeclaration] = [],
     subcommands: [Command] = [], examples: [Example] = [],
-    exitStatuses: [(ExitStatus, String)] = [], version: String? = nil,
-    usesGlobalOptions: Bool = true
+    exitStatuses: [(ExitStatus, String)] = [], unusedStatuses: Set<ExitStatus> = [],
+    version: String? = nil, usesGlobalOptions: Bool = true
   ) {
     self.name = name
     self.summary = summary
@@ -47,6 +50,7 @@ package struct Command: Sendable {
     self.subcommands = subcommands
     self.examples = examples
     self.exitStatuses = exitStatuses
+    self.unusedStatuses = unusedStatuses
     self.version = version
     self.usesGlobalOptions = usesGlobalOptions
     precondition(

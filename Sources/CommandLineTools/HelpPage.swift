@@ -64,14 +64,12 @@ struct HelpPage {
     return titles.map { ($0, rows[$0] ?? []) }
   }
 
-  /// The statuses of the command, and then those of the tool that the command does not declare
-  /// itself.
+  /// The statuses of the command, and those of the commands above that it does not declare itself.
   private var exitStatuses: [(ExitStatus, String)] {
-    var result = command.exitStatuses
-    for entry in path[0].exitStatuses where !result.contains(where: { $0.0 == entry.0 }) {
-      result.append(entry)
-    }
-    return result.sorted { $0.0.rawValue < $1.0.rawValue }
+    var result: [ExitStatus: String] = [:]
+    for (status, meaning) in path.flatMap(\.exitStatuses) { result[status] = meaning }
+    return result.filter { !command.unusedStatuses.contains($0.key) }
+      .sorted { $0.key.rawValue < $1.key.rawValue }.map { ($0.key, $0.value) }
   }
 
   private var examples: [String] {

@@ -162,6 +162,20 @@ import ToolTesting
     #expect(try tool.run("ls").lines == ["k"])
   }
 
+  @Test(arguments: [
+    (["stats"], [0, 2, 64, 130, 141]), (["limit"], [0, 2, 64, 130, 141]),
+    (["settle"], [0, 2, 64, 130]),
+    (["trim"], [0, 2, 64, 130]), (["serve"], [0, 2, 64, 130]), (["get"], [0, 1, 2, 64, 130, 141]),
+    (["ca", "create"], [0, 2, 64, 130]), (["reachability"], [0, 1, 2, 3, 64, 130, 141]),
+  ])
+  func `help lists the statuses that a command can end with`(words: [String], all: [Int]) throws {
+    let lines = try ToolRun().run(bytes: (words + ["--help"]).map { Array($0.utf8) }).lines
+    let statuses = lines.drop { $0 != "Exit status:" }.compactMap { line in
+      line.hasPrefix("  ") ? Int(line.dropFirst(2).prefix { $0.isNumber }) : nil
+    }
+    #expect(statuses == all)
+  }
+
   @Test func `help and version go to standard output`() throws {
     let tool = ToolRun()
     let help = try tool.run("--help")

@@ -38,7 +38,9 @@ enum BrowseCommand: ToolCommand {
       .init(
         "offlinecache browse example.org -- --headless --screenshot=page.png",
         "Gives Chromium two arguments more"),
-    ])
+    ],
+    exitStatuses: [(.success, "The browser has ended, or was stopped"), ServeCommand.secondSignal],
+    unusedStatuses: [.notFound, .outputClosed])
 
   static func run(_ invocation: Invocation) async throws -> ExitStatus {
     var words = invocation[words]

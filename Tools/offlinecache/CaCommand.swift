@@ -20,22 +20,22 @@ enum CaCommand: ToolCommand {
       .init(
         "offlinecache ca create --name-constraint example.org",
         "Can be used for example.org and www.example.org alone")
-    ], usesGlobalOptions: false)
+    ], unusedStatuses: [.notFound, .outputClosed], usesGlobalOptions: false)
 
   private static let showing = Command(
     "show", summary: "Prints the authority's name, fingerprint, name constraints, times and files",
     discussion: ["The state is valid, expired or not yet valid."],
-    options: [Declarations.json], exitStatuses: [(.notFound, "There is no authority")],
-    usesGlobalOptions: false)
+    options: [Declarations.json], usesGlobalOptions: false)
 
   private static let removing = Command(
     "remove", summary: "Removes the authority; what trusts it has to be undone by hand",
     discussion: ["'offlinecache ca trust --undo' works before and after it."],
-    usesGlobalOptions: false)
+    unusedStatuses: [.outputClosed], usesGlobalOptions: false)
 
   static let declaration = Command(
     "ca", summary: "Makes, shows and removes the authority for serve --intercept",
-    subcommands: [creating, showing, TrustCommand.declaration, removing], usesGlobalOptions: false)
+    subcommands: [creating, showing, TrustCommand.declaration, removing],
+    exitStatuses: [(.notFound, "There is no authority")], usesGlobalOptions: false)
 
   static func run(_ invocation: Invocation) throws -> ExitStatus {
     let files = try AuthorityFiles()

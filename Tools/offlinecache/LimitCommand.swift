@@ -20,7 +20,8 @@ enum LimitCommand: ToolCommand {
         + "or size, or 'none'. A lower limit evicts at once."
     ],
     options: [bytes, entries, entryBytes, pinned, free, accounting, Declarations.json],
-    examples: [.init("offlinecache limit --bytes 2GiB --entries none", "Sets two limits")])
+    examples: [.init("offlinecache limit --bytes 2GiB --entries none", "Sets two limits")],
+    unusedStatuses: [.notFound])
 
   static func run(_ invocation: Invocation) throws -> ExitStatus {
     let isChange =

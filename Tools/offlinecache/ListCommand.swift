@@ -26,7 +26,7 @@ enum ListCommand: ToolCommand {
     parameters: [prefix], options: [long, sort, Declarations.json, null],
     examples: [
       .init("offlinecache ls -l 'GET https://example.org/'", "Lists the entries of a site")
-    ])
+    ], unusedStatuses: [.notFound])
 
   static func run(_ invocation: Invocation) throws -> ExitStatus {
     try invocation.exclude(long, Declarations.json, null)

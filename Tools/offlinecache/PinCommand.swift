@@ -6,7 +6,7 @@ enum PinCommand: ToolCommand {
   static let declaration = Command(
     "pin", summary: "Keeps entries from being evicted",
     discussion: ["Pins count against their own quota: see 'offlinecache limit --help'."],
-    parameters: [Declarations.keys])
+    parameters: [Declarations.keys], unusedStatuses: [.outputClosed])
 
   static func run(_ invocation: Invocation) throws -> ExitStatus {
     try withStore(invocation, .change) { store in
@@ -32,7 +32,8 @@ enum PinCommand: ToolCommand {
 
 enum UnpinCommand: ToolCommand {
   static let declaration = Command(
-    "unpin", summary: "Lets entries be evicted again", parameters: [Declarations.keys])
+    "unpin", summary: "Lets entries be evicted again", parameters: [Declarations.keys],
+    unusedStatuses: [.outputClosed])
 
   static func run(_ invocation: Invocation) throws -> ExitStatus { try PinCommand.run(invocation) }
 }

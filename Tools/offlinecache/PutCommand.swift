@@ -28,7 +28,7 @@ enum PutCommand: ToolCommand {
     examples: [
       .init("offlinecache put logo logo.png --tag art", "Stores a picture"),
       .init("date | offlinecache put now -", "Stores standard input"),
-    ])
+    ], unusedStatuses: [.notFound, .outputClosed])
 
   private static let pieceBytes = 1 << 18
 

@@ -38,7 +38,8 @@ enum RemoteCommand: ToolCommand {
     discussion: [
       "Responses that are meant for one user, or that a shared cache may not store, are left out."
     ], parameters: [prefix],
-    options: RemoteOptions.all + NetworkOptions.allForRemote + [FingerprintOption.option])
+    options: RemoteOptions.all + NetworkOptions.allForRemote + [FingerprintOption.option],
+    unusedStatuses: [.notFound])
 
   private static let purging = Command(
     "purge", summary: "Makes all machines of a namespace forget responses",
@@ -47,7 +48,7 @@ enum RemoteCommand: ToolCommand {
         + "when they come back."
     ], parameters: [key],
     options: [prefixes, tags, everything] + RemoteOptions.all + NetworkOptions.allForRemote,
-    usesGlobalOptions: false)
+    unusedStatuses: [.notFound, .outputClosed], usesGlobalOptions: false)
 
   static let declaration = Command(
     "remote", summary: "Checks, fills and purges a second tier that machines share",

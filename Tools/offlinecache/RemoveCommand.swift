@@ -35,7 +35,7 @@ enum RemoveCommand: ToolCommand {
       .init(
         "offlinecache rm --purge 'GET https://example.org/?token=1'",
         "Leaves no trace of it, except in quarantine"),
-    ])
+    ], unusedStatuses: [.outputClosed])
 
   static func run(_ invocation: Invocation) throws -> ExitStatus {
     let ways = [

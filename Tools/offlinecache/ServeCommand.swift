@@ -120,7 +120,13 @@ enum ServeCommand: ToolCommand {
       .init(
         "offlinecache serve --origin http://localhost:3000 --host app.test",
         "Also answers http://app.test:8080/, a name of this machine"),
-    ])
+    ],
+    exitStatuses: [(.success, "Stopped (Ctrl-C, SIGTERM, SIGQUIT)"), secondSignal],
+    unusedStatuses: [.notFound, .outputClosed])
+
+  static let secondSignal = (
+    ExitStatus.signal(2), "Ended by a second Ctrl-C; 128 and the signal's number for other signals"
+  )
 
   static func run(_ invocation: Invocation) async throws -> ExitStatus {
     try invocation.exclude(shared, isPrivate)

@@ -7,7 +7,7 @@ enum SettleCommand: ToolCommand {
     discussion: [
       "A small entry is first stored in the journal, and its files are written within seconds.",
       "This command writes them now, also those of programs that were killed.",
-    ])
+    ], unusedStatuses: [.notFound, .outputClosed])
 
   static func run(_ invocation: Invocation) throws -> ExitStatus {
     try withStore(invocation, .change) { store in

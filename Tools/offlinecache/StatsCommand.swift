@@ -13,7 +13,7 @@ enum StatsCommand: ToolCommand {
         + "status page of a proxy has the present numbers.",
       "'only in the journal' counts new small entries, whose files are written within seconds.",
     ],
-    options: [Declarations.json])
+    options: [Declarations.json], unusedStatuses: [.notFound])
 
   static func run(_ invocation: Invocation) throws -> ExitStatus {
     try withStore(invocation, .read) { store in

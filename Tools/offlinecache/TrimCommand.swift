@@ -11,7 +11,8 @@ enum TrimCommand: ToolCommand {
       "Pinned entries stay. The size is not kept as a limit; 'offlinecache limit' sets one."
     ],
     options: [bytes],
-    examples: [.init("offlinecache trim --bytes 500M", "Leaves at most 500 MiB")])
+    examples: [.init("offlinecache trim --bytes 500M", "Leaves at most 500 MiB")],
+    unusedStatuses: [.notFound, .outputClosed])
 
   static func run(_ invocation: Invocation) throws -> ExitStatus {
     guard let bytes = invocation[bytes] else {

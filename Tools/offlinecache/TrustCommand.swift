@@ -34,7 +34,9 @@ enum TrustCommand {
       .init("offlinecache ca trust -- git fetch", "Makes this one command trust it"),
       .init(
         "offlinecache ca trust --profile ~/.pki/nssdb", "Makes the user's Chromium trust it"),
-    ], usesGlobalOptions: false)
+    ],
+    exitStatuses: [(.notFound, "There is no authority, or the profile does not trust it (--undo)")],
+    usesGlobalOptions: false)
 
   static func run(_ invocation: Invocation, _ files: AuthorityFiles) throws -> ExitStatus {
     let command = invocation[words]
