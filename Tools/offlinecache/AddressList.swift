@@ -48,7 +48,7 @@ enum AddressList {
       let bare = FieldBytes.trimmed(line.last == UInt8(ascii: "\r") ? line.dropLast() : line)
       guard let address = String(validating: bare, as: UTF8.self) else {
         throw ToolError(
-          subject: path.description, problem: "line \(index + 1) is not UTF-8",
+          subject: InputFile.name(of: path), problem: "line \(index + 1) is not UTF-8",
           remedy: "percent-encode its bytes")
       }
       if !address.isEmpty, address.first != "#" { result.append(address) }

@@ -53,7 +53,7 @@ enum FetchCommand: ToolCommand {
     let addresses = try AddressList.all(invocation, urls)
     if addresses.isEmpty {
       if let list = invocation[AddressList.option] {
-        printMessage("offlinecache: \(list): it has no URL")
+        printMessage("offlinecache: \(InputFile.name(of: list)): it has no URL")
         return .success
       }
       throw invocation.usageError(

@@ -11,7 +11,7 @@ final class InputFile {
   ///
   /// - Throws: ``ToolError`` with the reason if it cannot be read or is a folder.
   init(_ path: Argument) throws {
-    name = path == "-" ? "standard input" : path.description
+    name = Self.name(of: path)
     if path == "-" {
       descriptor = 0
       return
@@ -22,6 +22,11 @@ final class InputFile {
       descriptor = -1
       throw failure(error.code)
     }
+  }
+
+  /// Returns the name of a file in messages.
+  static func name(of path: Argument) -> String {
+    path == "-" ? "standard input" : path.description
   }
 
   /// Returns the bytes of a small file.
