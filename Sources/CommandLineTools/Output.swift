@@ -26,7 +26,7 @@ package struct OutputError: Error, Hashable, CustomStringConvertible {
       case EISDIR: "name a file, not a folder"
       default: "check where the output goes"
       }
-    return "\(terminalSafe(path)): cannot be written: \(SystemError(errno)); \(remedy)"
+    return "\(path): cannot be written: \(SystemError(errno)); \(remedy)"
   }
 }
 

@@ -44,9 +44,9 @@ import Testing
   }
 
   @Test func `a full disk is reported with a remedy`() throws {
-    let error = OutputError(path: "a\u{1B}b", errno: ENOSPC)
+    let error = OutputError(path: "a\\b", errno: ENOSPC)
     #expect(
-      error.description == "a\\x1bb: cannot be written: No space left on device; "
+      error.description == "a\\b: cannot be written: No space left on device; "
         + "free some space and run the command again")
     #expect(!error.isClosedPipe)
     #expect(OutputError(path: "standard output", errno: EPIPE).isClosedPipe)

@@ -99,6 +99,18 @@ import ToolTesting
     #expect(isDevice("/dev/null"))
   }
 
+  @Test func `a name that is no text is escaped once in messages`() throws {
+    let tool = ToolRun()
+    #expect(try tool.run("put", "k", "-", input: [1]).status == 0)
+    let name = Array("\(tool.folder)/a\\b".utf8) + [0xFF, 0x2F]
+    for words in ["put k", "get k -o", "check http://h/ -o", "ls --store"] {
+      let tokens = [try ToolRun.executable()] + words.split(separator: " ").map(String.init)
+      let program = ["/usr/bin/env", "OFFLINECACHE_STORE=\(tool.store)"] + tokens
+      let result = try tool.run(program: program.map { Array($0.utf8) } + [name])
+      #expect(result.errors.contains("\(tool.folder)/a\\\\b\\xff"), "\(result.errors)")
+    }
+  }
+
   @Test func `an output nobody reads ends quietly with 141`() throws {
     let tool = ToolRun()
     let body = [UInt8](repeating: 1, count: 1_000_000)

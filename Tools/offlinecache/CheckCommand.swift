@@ -99,7 +99,7 @@ enum CheckCommand: ToolCommand {
       } catch {
         if Task.isCancelled { break }
         status = .failure
-        printMessage("offlinecache: \(terminalSafe("\(error)"))")
+        printMessage("offlinecache: \(error)")
       }
     }
     try output.flush()

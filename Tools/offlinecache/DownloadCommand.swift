@@ -166,7 +166,7 @@ enum DownloadCommand: ToolCommand {
       } catch let error as UsageError {
         throw error
       } catch {
-        printMessage("offlinecache: \(terminalSafe("\(error)"))")
+        printMessage("offlinecache: \(error)")
         areAllGood = false
       }
     }

@@ -33,7 +33,7 @@ struct DownloadsRun: Sendable {
           for await update in download.updates {
             sums.note(update, of: index)
             if case .retrying(let error) = update.phase, !isQuiet {
-              progress.message("offlinecache: trying again: \(terminalSafe("\(error)"))")
+              progress.message("offlinecache: trying again: \(error)")
             }
           }
           do throws(DownloadError) {
@@ -88,7 +88,7 @@ struct DownloadsRun: Sendable {
         case .fileExists: "; --restart replaces it"
         default: ""
         }
-      progress.message("offlinecache: \(terminalSafe("\(error)"))\(remedy)")
+      progress.message("offlinecache: \(error)\(remedy)")
     }
     if case .status(let status) = error.cause, Refusal.isNotFound(status) { return .notFound }
     return .failure

@@ -19,7 +19,7 @@ enum FingerprintOption {
     guard let argument = invocation[option] else {
       return FingerprintKey { error in
         printMessage(
-          "offlinecache: \(terminalSafe(error.description)); until then, responses stored for a "
+          "offlinecache: \(error); until then, responses stored for a "
             + "log-in are found by this run only")
       }
     }

@@ -58,7 +58,7 @@ enum RemoteOptions {
     } catch {
       throw invocation.usageError("\(error.subject): \(error.problem)", remedy: error.remedy)
     }
-    options.onNotice = { printMessage("offlinecache: \(terminalSafe($0.description))") }
+    options.onNotice = { printMessage("offlinecache: \($0)") }
     return options
   }
 

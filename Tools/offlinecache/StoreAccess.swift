@@ -9,7 +9,7 @@ struct ToolError: Error, CustomStringConvertible {
   var problem: String
   var remedy: String
 
-  var description: String { "\(terminalSafe(subject)): \(problem); \(remedy)" }
+  var description: String { "\(subject): \(problem); \(remedy)" }
 }
 
 enum StoreUse {

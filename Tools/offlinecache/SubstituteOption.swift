@@ -12,7 +12,7 @@ enum SubstituteOption {
     let paths = invocation.all(option)
     guard !paths.isEmpty else { return nil }
     return try Substitutes(contentsOf: paths) { error in
-      printMessage("offlinecache: \(terminalSafe(error.description))")
+      printMessage("offlinecache: \(error)")
     }
   }
 }

@@ -22,12 +22,7 @@ struct UploadRun: Sendable {
     let result = await Interruption.cancelling { try await send() }
     progress.finish()
     try Interruption.check()
-    do {
-      return try result.get()
-    } catch let error as ClientError {
-      printMessage("offlinecache: \(terminalSafe("\(error)"))")
-      return .failure
-    }
+    return try result.get()
   }
 
   private func send() async throws -> ExitStatus {
