@@ -44,12 +44,13 @@ package enum UserPath {
   /// Returns whether the file at a path, or the last link that leads to it, may have been planted;
   /// false if there is no file.
   package static func isPlanted(_ path: String) -> Bool {
-    isPlantedLink(path) || isPlanted(status(path, followsLink: true), path)
+    let path = Array(path.utf8)
+    return isPlantedLink(path) || isPlanted(status(path, followsLink: true), path)
   }
 
   /// Returns whether a path is a link that may have been planted. The system does not follow such
   /// links (proc(5), `protected_symlinks`), but realpath(3) does.
-  package static func isPlantedLink(_ path: String) -> Bool {
+  package static func isPlantedLink(_ path: [UInt8]) -> Bool {
     let found = status(path, followsLink: false)
     return found?.kind == .link && isPlanted(found, path)
   }
@@ -74,17 +75,21 @@ package enum UserPath {
     guard unsafe faccessat(AT_FDCWD, path, mode, AT_EACCESS) == 0 else { throw SystemError(errno) }
   }
 
-  private static func isPlanted(_ file: FileStatus?, _ path: String) -> Bool {
-    guard let file, let folder = status(split(path).folder, followsLink: true) else { return false }
+  private static func isPlanted(_ file: FileStatus?, _ path: [UInt8]) -> Bool {
+    let end = path.lastIndex(of: UInt8(ascii: "/"))
+    let folder = end.map { Array(path[...$0]) } ?? [UInt8(ascii: ".")]
+    guard let file, let folder = status(folder, followsLink: true) else { return false }
     return file.isPlanted(in: folder)
   }
 
   /// Returns a status with the owner, the mode, and whether it is a link; the other values are not
   /// set.
-  private static func status(_ path: String, followsLink: Bool) -> FileStatus? {
+  private static func status(_ path: [UInt8], followsLink: Bool) -> FileStatus? {
     var found = stat()
-    // Safety: the path is passed as a zero-terminated copy, and the call fills the local.
-    let code = unsafe followsLink ? stat(path, &found) : lstat(path, &found)
+    // Safety: `withPath` passes a zero-terminated copy, and the call fills the local.
+    let code = unsafe withPath(path) {
+      unsafe followsLink ? stat($0, &found) : lstat($0, &found)
+    }
     guard code == 0 else { return nil }
     return FileStatus(
       length: 0, allocated: 0, fileNumber: 0, linkCount: 0, modified: 0, owner: found.st_uid,

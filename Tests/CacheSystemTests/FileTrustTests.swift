@@ -58,13 +58,24 @@ struct FileTrustTests {
     } else {
       try Data().write(to: URL(fileURLWithPath: path))
     }
-    #expect(!UserPath.isPlanted(path) && !UserPath.isPlantedLink(path))
+    #expect(!UserPath.isPlanted(path) && !UserPath.isPlantedLink(Array(path.utf8)))
     // Safety: the paths are passed as zero-terminated copies that live during the calls.
     unsafe #expect(lchown(path, 65_534, 65_534) == 0)
-    #expect(!UserPath.isPlanted(path) && !UserPath.isPlantedLink(path))
+    #expect(!UserPath.isPlanted(path) && !UserPath.isPlantedLink(Array(path.utf8)))
     unsafe #expect(chmod(folder.path, 0o1777) == 0)
-    #expect(UserPath.isPlanted(path) && UserPath.isPlantedLink(path) == isLink)
+    #expect(UserPath.isPlanted(path) && UserPath.isPlantedLink(Array(path.utf8)) == isLink)
     #expect(!UserPath.isPlanted(folder.path + "/none"))
+  }
+
+  @Test(.enabled(if: geteuid() == 0, "another user's files are needed"))
+  func `a planted link is found whose name is no text`() {
+    let folder = TemporaryFolder()
+    let path = Array("\(folder.path)/p".utf8) + [0xE9]
+    // Safety: the paths are passed as zero-terminated copies that live during the calls.
+    unsafe #expect(withPath(path) { unsafe symlink("/none", $0) } == 0)
+    unsafe #expect(withPath(path) { unsafe lchown($0, 65_534, 65_534) } == 0)
+    unsafe #expect(chmod(folder.path, 0o1777) == 0)
+    #expect(UserPath.isPlantedLink(path))
   }
 
   @Test(arguments: [

@@ -25,7 +25,7 @@ final class OutputFile {
       output = Output(descriptor: copy, name: argument.description)
       return
     }
-    if UserPath.isPlantedLink(String(decoding: argument.bytes, as: UTF8.self)) {
+    if UserPath.isPlantedLink(argument.bytes) {
       throw OutputError(path: argument.description, errno: SystemError.othersFile.code)
     }
     let place = Self.place(of: argument.bytes)
