@@ -75,7 +75,13 @@ enum FetchCommand: ToolCommand {
     options.remote = tier
     options.asksRemoteOffline = invocation[offline]
     let hasOthers = tier != nil || options.substitutes != nil
-    let use: StoreUse = !invocation[offline] || hasOthers ? .readOrCreate : .read
+    let use: StoreUse =
+      if invocation[offline] {
+        hasOthers ? .readOrCreate : .read
+      } else {
+        // What others have purged could not be removed from a store that cannot be written.
+        tier == nil ? .readOrCreate : .fill
+      }
     return try await withStore(invocation, use) { store in
       let client = CachingClient(
         store: store, transport: try CurlTransport(setup), options: options)

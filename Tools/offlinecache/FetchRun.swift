@@ -140,8 +140,8 @@ struct FetchRun: Sendable {
       return .done("passed", status, length, note: "\(error)")
     case .notStored(.failed(let error)):
       do throws(StoreError) {
-        // The store was opened for reading only, if it cannot be written. This tells the reason.
-        if error.code == .readOnly { try StorePlace.checkWritable(error.path) }
+        // The store was opened for reading only, because it cannot be written. This tells the reason.
+        if error.code == .readOnly, error.errno == 0 { try StorePlace.checkWritable(error.path) }
         return .failed(error)
       } catch { return .failed(error) }
     case .notStored, .pending: return .done("passed", status, length, note: nil)
