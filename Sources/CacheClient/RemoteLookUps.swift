@@ -140,9 +140,9 @@ final class RemoteLookUps: Sendable {
     _ found: RemoteFinding, _ plan: StoringPlan
   ) throws(RemoteReason) -> BodyWriter {
     do throws(StoreError) {
-      try store.store.checkBodyLength(found.response.length)
       return try store.store.makeWriter(
-        for: plan.key, variant: plan.variant, metadata: plan.metadata)
+        for: plan.key, variant: plan.variant, metadata: plan.metadata,
+        length: found.response.length)
     } catch {
       found.body.cancel()
       throw .notStored

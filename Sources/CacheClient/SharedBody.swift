@@ -270,7 +270,7 @@ extension SharedBody {
 
   private func startFile(_ bytes: [UInt8], _ store: Store) throws(StoreError) {
     let writer = try store.makeWriter(
-      for: plan.key, variant: plan.variant, metadata: plan.metadata)
+      for: plan.key, variant: plan.variant, metadata: plan.metadata, length: length)
     try writer.write(bytes)
     state.withLock { $0.kept = .file(writer) }
   }

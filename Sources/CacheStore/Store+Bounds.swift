@@ -81,9 +81,11 @@ extension Store {
     }
     let most = min(limits.entryBytes ?? .max, all ?? .max)
     if length > most {
+      let isOfShare = isSpare && most == all
       throw StoreError(
         .entryTooLarge, path: path,
-        cause: "the body has \(length) bytes or more, the limits allow \(most)",
+        cause: "the body has \(length) bytes or more, the limits allow \(most)"
+          + (isOfShare ? " to an entry with the tag 'spare', 1/\(Limits.spareParts) of all" : ""),
         remedy: "raise the limits of the store")
     }
   }

@@ -185,11 +185,12 @@ public final class Store: Sendable {
 
   /// Writes the files of all entries that only the journal has; see ``Settling``.
   ///
-  /// - Throws: `readOnly`, `noSpace`, `inputOutput`: the error that prevents the first entry from
-  ///   being written. It stays in the journal.
+  /// - Throws: `readOnly`, `closed`, `noSpace`, `inputOutput`: the error that prevents the first entry
+  ///   from being written. It stays in the journal.
   /// - Complexity: O(such entries).
   public func settle() throws(StoreError) {
     if isReadOnly { throw .readOnly(path) }
+    try catalog.reader.checkReadable()
     recovery.completeIndex()
     while try !settler.settleAll() {
       // What is left is damaged. It is set aside.

@@ -29,7 +29,7 @@ public struct StoreError: Error, Sendable, Hashable, CustomStringConvertible {
     /// its limits, and nothing more can be evicted.
     public static let noSpace = Code(rawValue: "noSpace")
     /// The store is at its limits, and all its entries were accessed later than the entry to be
-    /// added (during a migration), or than `Store.keepRecent` was called.
+    /// added during a migration, or since a crawl began.
     public static let leastRecent = Code(rawValue: "leastRecent")
     /// The key is empty.
     public static let keyEmpty = Code(rawValue: "keyEmpty")

@@ -90,7 +90,8 @@ extension ResponseCache {
       try store.put(body, for: key, variant: variant, metadata: metadata)
       return
     }
-    let writer = try store.makeWriter(for: key, variant: variant, metadata: metadata)
+    let writer = try store.makeWriter(
+      for: key, variant: variant, metadata: metadata, length: reader.length)
     while true {
       let piece = try reader.read(upTo: Self.smallBody)
       if piece.isEmpty { break }

@@ -37,9 +37,8 @@ enum PutCommand: ToolCommand {
     let key = ByteString(invocation.value(of: Declarations.key))
     let durability: Durability = invocation[durable] ? .full : .process
     return try withStore(invocation, .fill, durability: durability) { store in
-      // Before anything is evicted for it.
-      if let length = input.length { try store.checkBodyLength(length) }
-      let writer = try store.makeWriter(for: key, metadata: metadata(invocation))
+      let writer = try store.makeWriter(
+        for: key, metadata: metadata(invocation), length: input.length)
       // After an error the writer is released, which removes the bytes it wrote.
       while let piece = try input.read(upTo: pieceBytes) { try writer.write(piece) }
       try Interruption.check()

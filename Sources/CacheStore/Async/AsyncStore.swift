@@ -80,10 +80,11 @@ public final class AsyncStore: Sendable {
 
   /// Begins to write a body piece by piece; see `Store.makeWriter`.
   public func makeWriter(
-    for key: ByteString, variant: UInt64 = 0, metadata: EntryMetadata = EntryMetadata()
+    for key: ByteString, variant: UInt64 = 0, metadata: EntryMetadata = EntryMetadata(),
+    length: UInt64? = nil
   ) async throws(StoreError) -> BodyWriter {
     try await perform { store throws(StoreError) in
-      try store.makeWriter(for: key, variant: variant, metadata: metadata)
+      try store.makeWriter(for: key, variant: variant, metadata: metadata, length: length)
     }
   }
 

@@ -26,6 +26,7 @@ public final class BodyWriter: Sendable {
   private let variant: UInt64
   private let metadata: EntryMetadata
   private let past: ImportedTimes?
+  private let knownLength: UInt64?
   private let state: Mutex<State>
 
   /// A reader of the bytes written so far, which can be used while the body is written and
@@ -33,7 +34,8 @@ public final class BodyWriter: Sendable {
   public let written: StagedBody
 
   init(
-    store: Store, key: ByteString, variant: UInt64, metadata: EntryMetadata, past: ImportedTimes?
+    store: Store, key: ByteString, variant: UInt64, metadata: EntryMetadata, length: UInt64?,
+    past: ImportedTimes?
   ) throws(StoreError) {
     let file = try store.evictor.withRoom { () throws(StoreError) in try Self.begin(in: store) }
     (name, written) = (file.name, file.written)
@@ -43,6 +45,7 @@ public final class BodyWriter: Sendable {
     self.variant = variant
     self.metadata = metadata
     self.past = past
+    knownLength = length
   }
 
   /// Makes the file.
@@ -70,14 +73,18 @@ public final class BodyWriter: Sendable {
   ///   `inputOutput`, `closed`. The writer is then discarded.
   public func write(_ bytes: UnsafeRawBufferPointer) throws(StoreError) {
     let (count, limits) = (UInt64(bytes.count), store.limits)
+    let end = length + count
+    // A body of unknown length takes no more of a full volume than it leaves to others. Otherwise one that
+    // has no room would evict everything before that shows.
+    let claim = knownLength.map { end <= $0 } == true ? count : end
     do throws(StoreError) {
       if limits.freeBytes > 0 {
         try state.withLock { state throws(StoreError) in try check(state, adding: count, limits) }
         try store.evictor.keepFree(
-          limits.freeBytes, adding: count, olderThan: past?.accessed.nanoseconds,
+          limits.freeBytes, adding: count, claiming: claim, olderThan: past?.accessed.nanoseconds,
           forSpare: metadata.isSpare, sparing: putOffReplaced())
       }
-      try store.evictor.withRoom(for: count) { () throws(StoreError) in
+      try store.evictor.withRoom(for: count, claiming: claim) { () throws(StoreError) in
         do throws(StoreError) {
           unsafe try append(bytes, limits)
         } catch {
@@ -119,7 +126,7 @@ public final class BodyWriter: Sendable {
   private func check(
     _ state: borrowing State, adding count: UInt64, _ limits: Limits
   ) throws(StoreError) {
-    guard state.session != nil else { throw .closed(path) }
+    guard state.session != nil else { throw ended }
     try store.checkLength(state.hasher.count + count, limits, isSpare: metadata.isSpare)
   }
 
@@ -145,7 +152,7 @@ public final class BodyWriter: Sendable {
   public func commit(metadata: EntryMetadata? = nil) throws(StoreError) -> EntryInfo {
     let metadata = metadata ?? self.metadata
     try store.check(key, metadata)
-    guard let session = state.withLock({ $0.session.take() }) else { throw .closed(path) }
+    guard let session = state.withLock({ $0.session.take() }) else { throw ended }
     // After a failed sync a second one would prove nothing (fsync(2)), so there is no second try.
     defer { removeFile(in: session) }
     if store.durability == .full {
@@ -170,27 +177,40 @@ public final class BodyWriter: Sendable {
   }
 
   private var path: String { written.path }
+
+  private var ended: StoreError {
+    StoreError(
+      .closed, path: store.path, cause: "the body was committed or discarded before",
+      remedy: "make a new writer")
+  }
 }
 
 extension Store {
   /// Makes a writer for a body that is written piece by piece.
   ///
-  /// - Throws: `keyEmpty`, `keyTooLong`, `metadataTooLarge`, `readOnly`, `noSpace`, `inputOutput`.
+  /// - Parameter length: the length of the body in bytes, if it is known. If there is no room for it,
+  ///   nothing is evicted. On a full volume, a body of unknown length gets no more room than it leaves to
+  ///   other entries.
+  /// - Throws: `keyEmpty`, `keyTooLong`, `metadataTooLarge`, `entryTooLarge`, `readOnly`, `noSpace`,
+  ///   `inputOutput`.
   public func makeWriter(
-    for key: ByteString, variant: UInt64 = 0, metadata: EntryMetadata = EntryMetadata()
+    for key: ByteString, variant: UInt64 = 0, metadata: EntryMetadata = EntryMetadata(),
+    length: UInt64? = nil
   ) throws(StoreError) -> BodyWriter {
-    try makeWriter(for: key, variant: variant, metadata: metadata, past: nil)
+    try makeWriter(for: key, variant: variant, metadata: metadata, length: length, past: nil)
   }
 
   /// Makes a writer for a body that another cache has kept; see ``ImportedTimes``.
   ///
-  /// - Throws: the errors of ``makeWriter(for:variant:metadata:)``. The commit may also throw
+  /// - Throws: the errors of ``makeWriter(for:variant:metadata:length:)``. The commit may also throw
   ///   `leastRecent`.
   package func makeWriter(
-    for key: ByteString, variant: UInt64, metadata: EntryMetadata, past: ImportedTimes?
+    for key: ByteString, variant: UInt64, metadata: EntryMetadata, length: UInt64? = nil,
+    past: ImportedTimes?
   ) throws(StoreError) -> BodyWriter {
     try check(key, metadata)
+    if let length { try checkBodyLength(length) }
     return try BodyWriter(
-      store: self, key: key, variant: variant, metadata: metadata, past: past)
+      store: self, key: key, variant: variant, metadata: metadata, length: length, past: past)
   }
 }

@@ -119,7 +119,7 @@ extension Evictor {
         continue
       }
       // For an entry with a `ImportedTimes`, no more room is made than necessary.
-      isFull = bound == nil
+      (isFull, isLookedAtAgain) = (bound == nil, false)
     }
     return isFull
   }
@@ -152,12 +152,13 @@ extension Evictor {
       return bytes + size.overhead + budget + state.logReserve > most
     }
     if isTooLong {
+      let hasPinned = catalog.state.withLock { $0.index.totals.pinnedEntries > 0 }
       throw StoreError(
         .noSpace, path: path,
         cause:
-          "the store has no room for a body of \(entry.length) bytes, even without all entries "
-          + "that are not pinned",
-        remedy: "unpin something, or raise the limits")
+          "the limits leave no room for a body of \(entry.length) bytes, even without all "
+          + (hasPinned ? "entries that are not pinned" : "other entries"),
+        remedy: hasPinned ? "unpin something, or raise the limits" : "raise the limits")
     }
   }
 

@@ -142,10 +142,13 @@ extension Evictor {
   ///
   /// - Parameters:
   ///   - bytes: the bytes to be written.
+  ///   - claim: the bytes for which there must be room in all if something is to be evicted; by default
+  ///     those to be written.
   ///   - bound: see `evictOne`, also for the others.
   ///   - replaced: the entry that will be replaced; asked for when something has to go.
   func keepFree(
-    _ free: UInt64, adding bytes: UInt64, olderThan bound: Int64? = nil, forSpare isSpare: Bool,
+    _ free: UInt64, adding bytes: UInt64, claiming claim: UInt64? = nil,
+    olderThan bound: Int64? = nil, forSpare isSpare: Bool,
     sparing replaced: @autoclosure () -> Slot?,
     planned: (borrowing StoreState) -> EntryTotals = { $0.index.totals }
   ) throws(StoreError) {
@@ -158,7 +161,7 @@ extension Evictor {
       // Nothing is evicted if the free bytes are not known, or for a body that cannot be stored anyway.
       let space = try system(path) { () throws(SystemError) in try self.space(evicting: true) }
       // For the free bytes alone, entries go in any case.
-      isTooLong = !space.holds(bytes, leaving: free) && space.holds(0, leaving: free)
+      isTooLong = !space.holds(claim ?? bytes, leaving: free) && space.holds(0, leaving: free)
       if isTooLong { return nil }
       return try evictOne(
         .freeSpace, olderThan: bound, forSpare: isSpare, sparing: replaced(), planned: planned)
@@ -296,33 +299,37 @@ extension Evictor {
 
   /// Calls `body`, and if the disk is full, makes room and calls it once more.
   ///
-  /// - Parameter bytes: the bytes that it writes.
+  /// - Parameters:
+  ///   - bytes: the bytes that it writes.
+  ///   - claim: see `keepFree`.
   func withRoom<R>(
-    for bytes: UInt64 = 0, _ body: () throws(StoreError) -> R
+    for bytes: UInt64 = 0, claiming claim: UInt64? = nil, _ body: () throws(StoreError) -> R
   ) throws(StoreError) -> R {
     do throws(StoreError) { return try body() } catch  where error.code == .noSpace {
-      guard makeSpace(bytes) else { throw error }
+      guard makeSpace(bytes, claiming: claim) else { throw error }
       return try body()
     }
   }
 
   /// Makes room on a full disk.
   ///
-  /// - Parameter bytes: the bytes that are to be written.
+  /// - Parameters:
+  ///   - bytes: the bytes that are to be written.
+  ///   - claim: see `keepFree`.
   /// - Returns: whether there is some now.
-  func makeSpace(_ bytes: UInt64) -> Bool {
+  func makeSpace(_ bytes: UInt64, claiming claim: UInt64? = nil) -> Bool {
     // Replaced entries wait for their deletion, and others must not go for them.
     if catalog.tree.staging.hasReplaced, lacksRoom(for: bytes) {
       catalog.tree.staging.sweepReplaced()
       if !lacksRoom(for: bytes) { return true }
     }
     if dropDeadRecords(of: bytes) { return true }
-    if (try? checkSpace(for: bytes)) == nil { return false }
+    if (try? checkSpace(for: claim ?? bytes)) == nil { return false }
     if !evictsOnFullDisk { return false }
     var freed: UInt64 = 0
     var count = 0
-    // The records of the evictions need room, too, so at least eight entries are evicted.
-    while freed < bytes + 64 << 10 || count < 8 {
+    // The records of the evictions need room, too, so at least eight entries are evicted, or half a MiB.
+    while freed < bytes + 64 << 10 || count < 8 && freed < bytes + 512 << 10 {
       guard let evicted = try? evictOne(.freeSpace) else { break }
       freed += freedBytes(of: evicted)
       count += 1

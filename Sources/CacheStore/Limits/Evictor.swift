@@ -55,8 +55,9 @@ final class Evictor: CatalogUser {
       if pinned > limits.pinQuota {
         throw StoreError(
           .invalidLimits, path: path,
-          cause: "\(pinned) bytes are pinned, the new limits allow \(limits.pinQuota)",
-          remedy: "unpin something first")
+          cause: "\(pinned) bytes are pinned, the new limits allow \(limits.pinQuota)"
+            + (limits.pinnedBytes == nil ? ", half of all" : ""),
+          remedy: "unpin something first, or allow more ('offlinecache limit --pinned-bytes')")
       }
       return [limits.record.bytes]
     }

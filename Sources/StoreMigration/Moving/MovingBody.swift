@@ -56,9 +56,9 @@ extension Store {
     }
     let writer: BodyWriter
     do throws(StoreError) {
-      try checkBodyLength(body.length)
       writer = try makeWriter(
-        for: plan.key, variant: plan.variant, metadata: plan.metadata, past: past)
+        for: plan.key, variant: plan.variant, metadata: plan.metadata, length: body.length,
+        past: past)
     } catch { throw MoveFailure(error) }
     while let piece = try body.next() {
       do throws(StoreError) { try writer.write(piece) } catch { throw MoveFailure(error) }

@@ -141,7 +141,7 @@ import Testing
   @Test func `the free space stays while a body is written`() throws {
     let store = try open(.atOnce, limits: Limits(freeBytes: 1 << 20))
     try fill(store, 300)
-    let writer = try store.makeWriter(for: "long")
+    let writer = try store.makeWriter(for: "long", length: 20 * 65_536)
     for number in 0..<20 {
       try writer.write(TestBody.make(65_536, seed: UInt64(number)))
       #expect(try available() >= 1 << 20)
@@ -149,6 +149,40 @@ import Testing
     try writer.commit()
     #expect(store.info(for: "long")?.length == 20 * 65_536)
     #expect(throws: StoreError.self) { try store.checkBodyLength(7 << 19) }
+    store.close()
+  }
+
+  @Test(arguments: [nil, Limits(freeBytes: 500_000)], [(40, 65_536), (3, 700_000)])
+  func `a body of unknown length that has no room leaves half of the entries`(
+    limits: Limits?, entries: (count: Int, bytes: Int)
+  ) throws {
+    let store = try open(.atOnce, limits: limits)
+    for number in 0..<entries.count {
+      try store.put(TestBody.make(entries.bytes, seed: UInt64(number)), for: key(number))
+    }
+    let before = store.statistics.logicalBytes
+    let writer = try store.makeWriter(for: "endless")
+    #expect(throws: StoreError.self) {
+      while true { try writer.write(TestBody.make(65_536, seed: 7)) }
+    }
+    #expect(store.statistics.evictions > 0)
+    #expect(store.statistics.logicalBytes > before / 2)
+    store.close()
+  }
+
+  @Test func `a body of known length gets the room of all others`() throws {
+    let store = try open(.atOnce)
+    for number in 0..<50 {
+      try store.put(TestBody.make(65_536, seed: UInt64(number)), for: key(number))
+    }
+    let evictions = store.statistics.evictions
+    #expect(throws: StoreError.self) { try store.makeWriter(for: "long", length: 5 << 20) }
+    #expect(store.statistics.evictions == evictions)
+    let length = 3 << 20
+    let writer = try store.makeWriter(for: "long", length: UInt64(length))
+    for _ in 0..<(length / 65_536) { try writer.write(TestBody.make(65_536, seed: 7)) }
+    try writer.commit()
+    #expect(store.info(for: "long")?.length == UInt64(length))
     store.close()
   }
 
