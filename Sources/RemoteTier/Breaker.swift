@@ -25,8 +25,8 @@ struct Breaker: Sendable {
   private var openUntil: Int64 = 0
   /// The end of the time after which a probe without a result is forgotten.
   private var probeUntil: Int64 = 0
-  /// A number that changes when it opens and with each probe. The results of requests of an earlier
-  /// round do not count: they say nothing about the server as it is now.
+  /// A number that changes with each probe. The results of requests of an earlier round do not
+  /// count: they say nothing about the server as it is now.
   private var round: UInt64 = 0
 
   /// Returns whether a request may be sent, without any change.
@@ -78,7 +78,6 @@ struct Breaker: Sendable {
 
   private mutating func open(at now: Int64) {
     state = .open
-    round += 1
     openUntil = now + wait
     wait = min(2 * wait, Self.longest)
     inRow = 0
