@@ -73,7 +73,6 @@ extension RemoteCache {
     var failure: RemoteReason?
     for server in servers {
       do throws(RemoteReason) {
-        if let reason = server.refusal(of: .writing) { throw reason }
         // An empty document where there was none is of no use.
         if case .absent = try await server.document(name, use: .writing) { continue }
         let status = try await server.put(name, bytes, condition: nil)
@@ -174,7 +173,7 @@ extension RemoteCache {
       else {
         throw .purged
       }
-      if document == known, tag != nil { return }
+      if document == known { return }
       let condition =
         tag.map { HTTPField("If-Match", $0) } ?? HTTPField("If-None-Match", "*")
       // A weak tag never matches, and a server without tags has no conditions.

@@ -122,7 +122,7 @@ extension UploadQueue.State {
   }
 
   fileprivate mutating func takeIdle() -> [CheckedContinuation<Void, Never>] {
-    guard waiting.isEmpty, running.isEmpty else { return [] }
+    guard running.isEmpty else { return [] }
     defer { idle = [] }
     return idle
   }
