@@ -64,9 +64,9 @@ public struct RemoteServer: Sendable, Hashable {
     switch access {
     case .open: return
     case .basic(let user, let password):
-      guard !user.isEmpty, !user.contains(":") else {
+      guard !user.contains(":") else {
         throw RemoteCacheError(
-          .invalidCredential, subject, problem: "the user name is empty or contains a colon",
+          .invalidCredential, subject, problem: "the user name contains a colon",
           remedy: "choose another one")
       }
       texts = [user, password]
