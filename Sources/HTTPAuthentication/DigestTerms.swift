@@ -109,9 +109,9 @@ struct DigestTerms: Sendable, Hashable {
     return "username=\(QuotedString.quote(user))"
   }
 
-  /// Percent-encodes all characters except letters, digits and `-._`.
+  /// Percent-encodes all characters except letters, digits and `-._~`.
   private static func extended(_ text: String) -> String {
-    PercentEncoding.escaped(text.utf8) { ASCII.isUnreserved($0) && $0 != UInt8(ascii: "~") }
+    PercentEncoding.escaped(text.utf8) { ASCII.isUnreserved($0) }
   }
 
   private static func text(_ count: UInt32) -> String {
