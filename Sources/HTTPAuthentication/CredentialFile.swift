@@ -143,8 +143,6 @@ struct CredentialFile: Sendable {
       throw failure(.tooLarge, error.detail, "remove some, or use another file")
     }
     try system { () throws(SystemError) in
-      // A process that was killed while it held the lock may have left one.
-      try? files.removeFile(names.next, in: folder.raw)
       try files.replace(names.file, in: folder, with: bytes, through: names.next, synced: true)
       try files.synchronize(folder, names: true)
     }
