@@ -125,13 +125,13 @@ extension DownloadRun {
     }
   }
 
-  /// Gives a whole file of an earlier call without an expiry its name if the server cannot be reached, so
-  /// that it can be used without a network like any such file.
+  /// Gives a whole file of an earlier call its name if the server cannot be reached, so that it can be used
+  /// without a network like any such file.
   private func placeUnasked(
     _ record: DownloadRecord?, _ place: DownloadPlace, _ part: PartFile, _ counts: Counts,
     _ given: Timestamp, after error: DownloadError
   ) async {
-    guard let whole = record, whole.length == part.length, whole.expires == nil,
+    guard let whole = record, whole.length == part.length,
       asked.reuse == .unexpired, case .transport(let cause) = error.cause, cause.isUnreachable
     else { return }
     _ = try? await finish(place, part, whole, counts, given: given)
