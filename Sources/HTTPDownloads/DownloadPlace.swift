@@ -205,11 +205,8 @@ extension DownloadPlace {
 
   /// Returns the record of a complete and verified file that still has the name of the part,
   /// because the process was killed before the rename.
-  ///
-  /// - Parameter url: The URL that it must be a download of; `nil` for any.
-  func recordOfWholePart(of url: String? = nil) throws(SystemError) -> DownloadRecord? {
-    guard let record = try record(.finished), url == nil || record.url == url,
-      let status = ownStatus(part), record.isOf(status)
+  func recordOfWholePart() throws(SystemError) -> DownloadRecord? {
+    guard let record = try record(.finished), let status = ownStatus(part), record.isOf(status)
     else { return nil }
     return record
   }

@@ -43,9 +43,9 @@ extension DownloadRun {
   ) async throws(DownloadError) -> DownloadedFile? {
     guard asked.resumes, asked.reuse != .never else { return nil }
     let (asked, downloader) = (asked, downloader)
-    let (url, isDurable) = (asked.request.url.string, downloader.options.isDurable)
+    let isDurable = downloader.options.isDurable
     let whole = try await perform { () throws(SystemError) -> DownloadRecord? in
-      guard let record = try place.recordOfWholePart(of: url), downloader.isFor(asked, record),
+      guard let record = try place.recordOfWholePart(), downloader.isFor(asked, record),
         try place.has(place.part, asked.digest)
       else { return nil }
       if isDurable { try part.synchronize() }

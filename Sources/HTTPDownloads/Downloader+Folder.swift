@@ -217,7 +217,7 @@ extension DownloadPlace {
   ) throws(SystemError) -> FoundDownload? {
     if isFinished {
       guard let record = try finishedRecord() else {
-        if let whole = try recordOfWholePart(of: record.url) {
+        if let whole = try recordOfWholePart() {
           return FoundDownload(
             path: path, record: whole, isFinished: false, received: whole.length ?? 0)
         }
