@@ -71,6 +71,12 @@ struct DamageTests {
     }
     try sandbox.load(request(), head(200, fresh), body)
     #expect(try sandbox.served(request())?.body == body)
+    if size == 1000 {
+      // Nothing is known of the damage any more.
+      sandbox.cache.invalidate(sandbox.cache.key(of: request()), at: moment(0))
+      #expect(sandbox.forward(request(), policy: .protocolRules)?.reason == .absent)
+      try sandbox.load(request(), head(200, fresh), body)
+    }
     try sandbox.reopen()
     #expect(try sandbox.served(request(), policy: .offline)?.body == body)
   }

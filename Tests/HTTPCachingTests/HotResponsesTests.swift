@@ -60,4 +60,21 @@ struct HotResponsesTests {
     hot.update(try #require(try item("b").variants.first))
     #expect(hot.find("b") == nil)
   }
+
+  @Test func `a long body has a reader for each request`() throws {
+    let sandbox = try CacheSandbox(options: Options(settling: .atOnce), hotBytes: 1 << 20)
+    let body = content(Int(ResponseCache.verifiedBytes) + 1)
+    let fields: HTTPFields = [
+      HTTPField("Cache-Control", "max-age=9"), HTTPField("Vary", "Accept-Language"),
+    ]
+    try sandbox.load(asking("de"), head(200, fields), body)
+    try sandbox.load(asking("en"), head(200, fields), [1])
+    let readers = try (0..<2).map { _ in
+      guard case .serve(let serving) = sandbox.decide(asking("de")),
+        case .file(let reader)? = serving.slices.first?.body
+      else { throw Unexpected() }
+      return reader
+    }
+    #expect(readers[0] !== readers[1])
+  }
 }

@@ -149,4 +149,26 @@ struct KeptResponseTests {
     #expect(!info.userInfo.contains { $0.name == "http-selecting" })
     #expect(try sandbox.served(sent())?.body == [1])
   }
+
+  @Test func `a decision about HEAD reads what the other cache has kept for HEAD`() throws {
+    let sandbox = try CacheSandbox()
+    try adopt(sandbox, sent(.head), fresh, [])
+    #expect(sandbox.cache.readsFiles(for: sent(.head)))
+    #expect(!sandbox.cache.readsFiles(for: sent()))
+  }
+
+  @Test func `a 304 without Vary leaves an uncoded body for every request`() throws {
+    let sandbox = try CacheSandbox()
+    let fields: HTTPFields = [
+      HTTPField("Cache-Control", "max-age=10"), HTTPField("ETag", "\"1\""),
+      HTTPField("Vary", "Accept-Encoding"),
+    ]
+    let coded = sent(.get, "/a", [HTTPField("Accept-Encoding", "gzip")])
+    try adopt(sandbox, coded, fields, content(10))
+    let forwarding = try #require(sandbox.forward(coded, policy: .protocolRules, at: 20))
+    _ = sandbox.receive(head(304, [HTTPField("ETag", "\"1\"")]), forwarding, at: 20)
+    for asked in [coded, sent()] {
+      #expect(try sandbox.served(asked, at: 25)?.body == content(10))
+    }
+  }
 }

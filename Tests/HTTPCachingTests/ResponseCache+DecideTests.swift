@@ -67,10 +67,44 @@ struct ResponseCacheDecideTests {
     try sandbox.load(asking("de"), head(status, [control]), content(20), at: 5)
     #expect(try sandbox.served(asking("de"), at: 6)?.body == content(20))
     #expect(try sandbox.served(asking("en"), at: 6)?.body == content(status == 200 ? 10 : 20))
-    // The usual answer needs no look at other variants.
     let forwarding = try #require(sandbox.forward(asking("de"), at: 6))
-    #expect(sandbox.cache.receivesAtOnce(head(200, [vary]), for: forwarding))
     #expect(!sandbox.cache.receivesAtOnce(head(200), for: forwarding))
+  }
+
+  @Test(arguments: [
+    ("GET", 200, true), ("GET", 403, true), ("HEAD", 200, false), ("GET", 206, false),
+    ("GET", 304, false), ("GET", 416, false), ("GET", 404, false), ("GET", 500, false),
+  ])
+  func `only an answer that changes nothing stored is received at once`(
+    method: String, status: Int, isAtOnce: Bool
+  ) throws {
+    let sandbox = try CacheSandbox(keepsHistory: true)
+    let forwarding = try #require(sandbox.forward(request(method: method)))
+    let vary = HTTPField("Vary", "Accept-Language")
+    #expect(sandbox.cache.receivesAtOnce(head(status, [vary]), for: forwarding) == isAtOnce)
+  }
+
+  @Test func `a response without Vary replaces one that has it and is in memory only`() throws {
+    let control = HTTPField("Cache-Control", "max-age=100")
+    let vary = HTTPField("Vary", "Accept-Language")
+    let sandbox = try CacheSandbox(memoryOnlyBytes: 1 << 20)
+    let forwarding = try #require(sandbox.forward(asking("de")))
+    guard case .pass(_, .yes(let plan)) = sandbox.receive(head(200, [control, vary]), forwarding)
+    else { throw Unexpected() }
+    _ = try sandbox.cache.keepInMemory(
+      content(10), plan, metadata: plan.metadata, now: moment(0))
+    #expect(!sandbox.cache.receivesAtOnce(head(200), for: forwarding))
+    try sandbox.load(asking("de"), head(200, [control]), content(20))
+    #expect(try sandbox.served(asking("de"))?.body == content(20))
+  }
+
+  @Test func `an answer to GET makes nothing stale before it is stored`() throws {
+    let sandbox = try CacheSandbox()
+    let control = HTTPField("Cache-Control", "max-age=100")
+    try sandbox.load(request(), head(200, [control, HTTPField("ETag", "\"1\"")]), content(10))
+    let forwarding = try #require(sandbox.forward(request(), at: 5))
+    _ = sandbox.receive(head(200, [control, HTTPField("ETag", "\"2\"")]), forwarding, at: 5)
+    #expect(try sandbox.served(request(), at: 6)?.body == content(10))
   }
 
   @Test func `the default response is fresh until the next one is stored`() throws {

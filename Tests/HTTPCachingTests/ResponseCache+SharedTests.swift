@@ -68,6 +68,18 @@ struct ResponseCacheSharedTests {
     #expect(!answers { $0.status = 500 } && !answers { $0.status = 206 })
   }
 
+  @Test func `a shared cache adopts no form that its own targeted field makes private`() throws {
+    let sandbox = try CacheSandbox()
+    let shared = try #require(form([fresh, HTTPField("Own-Cache-Control", "private, max-age=60")]))
+    let forwarding = try #require(sandbox.forward(request(), policy: .protocolRules))
+    for (fields, isAdopted) in [([], true), (["Own-Cache-Control"], false)] {
+      var own = CacheRules(role: .sharedCache)
+      own.targetedFields = fields
+      let cache = ResponseCache(store: sandbox.store, rules: own, fingerprintKey: .ofTests)
+      #expect((cache.adopting(shared, for: forwarding, now: moment(10)) != nil) == isAdopted)
+    }
+  }
+
   @Test func `a time in the future is now`() throws {
     var shared = try #require(form([fresh]))
     (shared.requested, shared.received) = (moment(1_000), .distantFuture)

@@ -56,4 +56,16 @@ struct ResponseCacheStoreTests {
       expiry([HTTPField("Cache-Control", "max-age=99999999999999999999")])
         == moment(100 + (1 << 31)))
   }
+
+  @Test func `an answer to POST that is stored answers a GET, whatever the rule of the keys`()
+    throws
+  {
+    let rule = KeyRule { "\($0.method.rawValue) \($0.url.string)" }
+    let sandbox = try CacheSandbox(keyRule: rule)
+    let fields = [
+      HTTPField("Cache-Control", "max-age=100"), HTTPField("Content-Location", "/a"),
+    ]
+    try sandbox.load(request(method: "POST"), head(200, HTTPFields(fields)), content(10))
+    #expect(try sandbox.served(request())?.body == content(10))
+  }
 }
