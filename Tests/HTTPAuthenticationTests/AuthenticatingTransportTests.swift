@@ -156,6 +156,8 @@ struct AuthenticatingTransportTests {
     let sandbox = Sandbox(origin, answers)
     #expect(try await sandbox.fetch(request()) == 401)
     #expect(sandbox.transport.requests.count <= 13)
+    // The password was not refused.
+    #expect(answers.challenges.count == 1)
   }
 
   @Test func `a password that went by Digest does not go by Basic because somebody says so`()
@@ -221,6 +223,85 @@ struct AuthenticatingTransportTests {
     let sandbox = Sandbox(GuardedOrigin(kind), ScriptedProvider(.use(credential)))
     #expect(try await sandbox.fetch(request()) == 401)
     #expect(!sandbox.transport.requests.contains { $0.fields.contains("Authorization") })
+  }
+
+  private static func head(_ challenges: String...) -> HTTPResponseHead {
+    HTTPResponseHead(
+      status: 401, fields: HTTPFields(challenges.map { HTTPField("WWW-Authenticate", $0) }))
+  }
+
+  @Test func `a password goes by Basic only to a server that asks for that, and once`() {
+    func next(_ head: HTTPResponseHead, _ credential: Credential) -> CredentialSession.Way? {
+      AuthenticatingTransport.next(after: head, nil, credential)
+    }
+    let basic = Self.head("Basic realm=r")
+    #expect(next(basic, Self.right) == .basic)
+    for head in [Self.head("Bearer realm=r"), Self.head("Unknown realm=r"), Self.head()] {
+      #expect(next(head, Self.right) == nil)
+    }
+    #expect(AuthenticatingTransport.next(after: basic, .basic, Self.right) == nil)
+    #expect(next(basic, .password(user: "u", password: "p", sendsBasicUnasked: true)) == nil)
+  }
+
+  @Test func `a wrong password of a request goes by Digest once`() async throws {
+    let origin = GuardedOrigin(.digest(.sha256, isSession: false))
+    let scripted = ScriptedTransport { .success(origin.answer($0)) }
+    let session = CredentialSession()
+    session.retain(Self.wrong, isOwn: true)
+    let transport = AuthenticatingTransport(transport: scripted, session: session)
+    let asked = AuthenticatingTransport.naming(Self.wrong, in: request())
+    #expect(try await transport.send(asked).head.status == 401)
+    #expect(scripted.requests.count { $0.fields.contains("Authorization") } == 1)
+  }
+
+  @Test(arguments: [2, 3])
+  func `two nonces in a row may be too old`(stale: Int) async throws {
+    let sent = Mutex(0)
+    let scripted = ScriptedTransport { request in
+      let number = sent.withLock { sent in
+        sent += request.fields.contains("Authorization") ? 1 : 0
+        return sent
+      }
+      let isOver = number > stale
+      let fields = Self.head("Digest realm=r, nonce=n\(number), stale=\(number > 0)").fields
+      return .success(.init("", status: isOver ? 200 : 401, fields: isOver ? [] : fields))
+    }
+    let session = CredentialSession()
+    session.retain(Self.right)
+    let transport = AuthenticatingTransport(transport: scripted, session: session)
+    let asked = AuthenticatingTransport.naming(Self.right, in: request())
+    #expect(try await transport.send(asked).head.status == (stale == 2 ? 200 : 401))
+    #expect(sent.withLock { $0 } == 3)
+  }
+
+  @Test func `a nonce that others use meanwhile has no number twice`() async throws {
+    let session = CredentialSession()
+    let url = request().url
+    let terms = try #require(
+      AuthenticationChallenge.supported(in: Self.head("Digest realm=r, nonce=n")).first.flatMap {
+        DigestTerms($0.challenge)
+      })
+    session.retain(Self.right)
+    session.setWay(.digest(terms, count: 0), for: Self.right, to: url)
+    let scripted = ScriptedTransport { _ in
+      _ = session.way(for: Self.right, to: url)
+      return .success(.init(""))
+    }
+    let transport = AuthenticatingTransport(transport: scripted, session: session)
+    _ = try await transport.send(AuthenticatingTransport.naming(Self.right, in: request()))
+    #expect(session.way(for: Self.right, to: url) == .digest(terms, count: 3))
+  }
+
+  @Test func `a password that was not sent is not accepted`() async throws {
+    let session = CredentialSession()
+    let url = request().url
+    session.keep(
+      Self.right, in: CredentialSession.Space(origin: .init(url), realm: "r"), at: url,
+      saving: ProtectionSpace(url: url, realm: "r", scheme: .basic))
+    let transport = AuthenticatingTransport(
+      transport: ScriptedTransport(ScriptedTransport.Answer()), session: session)
+    _ = try await transport.send(AuthenticatingTransport.naming(Self.right, in: request()))
+    #expect(session.takeAccepted(Self.right, at: url) == nil)
   }
 }
 

@@ -251,13 +251,13 @@ extension AuthenticatorTests {
   }
 
   @Test func `forgetting empties memory and vault`() async throws {
-    let provider = ScriptedProvider(.use(right), .goOnWithout)
+    let provider = ScriptedProvider(.use(right), .goOnWithout, .use(right))
     let vault = MemoryVault()
     let server = try Server(provider, vault)
     #expect(try await server.get() == 200)
     try await server.authenticator.forgetCredentials()
     #expect(vault.content.isEmpty)
-    #expect(try await server.get() == 401)
+    for status in [401, 200] { #expect(try await server.get() == status) }
   }
 
   @Test func `memory is forgotten even if the vault cannot be emptied`() async throws {

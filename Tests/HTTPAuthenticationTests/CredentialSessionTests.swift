@@ -42,6 +42,8 @@ struct CredentialSessionTests {
     for number in 0..<100 { try keep(one, at: "a.example/\(number)/") }
     #expect(try sent("a.example/99/x") == one && sent("a.example/36/x") == one)
     #expect(try sent("a.example/35/x") == nil)
+    for _ in 0..<100 { try keep(one, at: "a.example/99/") }
+    #expect(try sent("a.example/36/x") == one)
   }
 
   @Test("of very many realms of an origin, the last ones are remembered")
@@ -69,6 +71,8 @@ struct CredentialSessionTests {
     #expect(try sent("a.example/deep/x") == one)
     try keep(two, at: "a.example/other/", realm: "s")
     #expect(try sent("a.example/other/x") == two)
+    #expect(try sent("a.example/deep/er/x") == two)
+    try keep(one, at: "a.example/", realm: "top")
     #expect(try sent("a.example/deep/er/x") == two)
   }
 
@@ -106,9 +110,7 @@ struct CredentialSessionTests {
   @Test("how a credential in use is sent is remembered, whatever others there are")
   func manyWays() throws {
     let page = try url("a.example/")
-    let terms = try #require(
-      DigestTerms(
-        Challenge(scheme: "Digest", parameters: [.init("realm", "r"), .init("nonce", "n")])))
+    let terms = try terms()
     try keep(one, at: "a.example/")
     session.retain(two)
     for credential in [one, two] {
@@ -147,10 +149,91 @@ struct CredentialSessionTests {
   @Test("secrets differ in their names, and names do not tell them")
   func names() {
     let all: [Credential] = [
-      one, two, .token("one"), .password(user: "on", password: "e1"),
+      one, two, .token("one"), .password(user: "on", password: "e1"), .token("a"),
+      .password(user: "token", password: "a"),
       .password(user: "", password: ""), .token(""),
     ]
     #expect(Set(all.map(\.name)).count == all.count)
     #expect(one == .password(user: "one", password: "1", persistence: .request))
+  }
+
+  private func head(_ challenges: String...) -> HTTPResponseHead {
+    HTTPResponseHead(
+      status: 401, fields: HTTPFields(challenges.map { HTTPField("WWW-Authenticate", $0) }))
+  }
+
+  private func terms() throws -> DigestTerms {
+    let challenge = Challenge(
+      scheme: "Digest", parameters: [.init("realm", "r"), .init("nonce", "n")])
+    return try #require(DigestTerms(challenge, clientNonce: "c"))
+  }
+
+  @Test("it is accepted where it was sent, and saved for that place, once")
+  func accepted() throws {
+    for (text, realm) in [("a.example/x/", "r"), ("a.example/y/", "s"), ("b.example/x/", "r")] {
+      let url = try url(text)
+      let space = CredentialSession.Space(origin: .init(url), realm: realm)
+      session.keep(one, in: space, at: url)
+      session.keep(
+        one, in: space, at: url, saving: ProtectionSpace(url: url, realm: realm, scheme: .basic))
+    }
+    let page = try url("a.example/x/page")
+    #expect(session.takeAccepted(one, at: page) == nil)
+    session.noteAccepted(one, at: page)
+    #expect(session.takeAccepted(one, at: try url("b.example/x/page")) == nil)
+    #expect(session.takeAccepted(one, at: page)?.space.realm == "r")
+    #expect(session.takeAccepted(one, at: page) == nil)
+  }
+
+  @Test("a 401 for other realms has not tried it, one without a realm that is known has")
+  func otherRealms() throws {
+    let page = try url("a.example/x/page")
+    try keep(one, at: "a.example/x/")
+    #expect(session.isForOtherRealm(one, than: head("Basic realm=s"), at: page))
+    for head in [head("Basic realm=r"), head("Basic realm=s", "Bearer realm=r"), head()] {
+      #expect(!session.isForOtherRealm(one, than: head, at: page))
+    }
+    try keep(one, at: "a.example/x/", realm: "")
+    #expect(!session.isForOtherRealm(one, than: head("Basic realm=s"), at: page))
+  }
+
+  @Test("what was found before the vault was empty is not kept")
+  func emptying() throws {
+    let page = try url("a.example/")
+    let space = CredentialSession.Space(origin: .init(page), realm: "r")
+    session.forgetAll(isEmptying: true)
+    let logOuts = session.logOuts
+    #expect(!session.keep(one, in: space, at: page, ifStill: logOuts))
+    session.endEmptying()
+    #expect(!session.keep(one, in: space, at: page, ifStill: logOuts))
+    #expect(session.keep(one, in: space, at: page, ifStill: session.logOuts))
+  }
+
+  @Test("a refusal and a log-out are changes, and a log-out ends the use of a nonce")
+  func changes() throws {
+    let page = try url("a.example/")
+    session.setWay(.digest(try terms(), count: 0), for: one, to: page)
+    try keep(one, at: "a.example/")
+    var before = session.changes
+    #expect(session.refuse(one, at: page))
+    #expect(session.changes > before)
+    before = session.changes
+    session.forgetAll()
+    #expect(session.changes > before)
+    #expect(session.way(for: one, to: page) == nil)
+  }
+
+  @Test("a password that goes by Digest does not learn Basic, nor is it given to Basic unasked")
+  func digestAndBasic() throws {
+    let page = try url("a.example/")
+    let digest = "Digest realm=r, nonce=m"
+    session.setWay(.digest(try terms(), count: 0), for: one, to: page)
+    session.learn(head("Basic realm=r"), for: one, to: page)
+    #expect(session.way(for: one, to: page) == .digest(try terms(), count: 1))
+    #expect(session.isUnseen(one, by: head("Basic realm=r"), at: page))
+    for head in [head("Basic realm=r", digest), head(digest), head("Bearer"), head()] {
+      #expect(!session.isUnseen(one, by: head, at: page))
+    }
+    #expect(!session.isUnseen(two, by: head("Basic realm=r"), at: page))
   }
 }

@@ -86,6 +86,7 @@ struct FileCredentialVaultTests {
   @Test func `a file that is not changed is not written`() async throws {
     let vault = folder.vault()
     try await vault.save(alice, for: Self.space())
+    try await vault.save(bob, for: Self.space("other"))
     folder.files.faults.set(nil)
     try await vault.save(alice, for: Self.space())
     try await vault.remove(bob, for: Self.space())
@@ -109,6 +110,11 @@ struct FileCredentialVaultTests {
     #expect(errors.map(\.code) == [.untrusted, .untrusted, .untrusted])
     #expect(errors.allSatisfy { $0.description.contains("chmod 600") && $0.path == folder.path })
     #expect(try folder.bytes() == before)
+    // One that is too long is not set aside either.
+    try folder.put(Data(count: CredentialDocument.maximumBytes + 1))
+    try folder.setMode(mode, folder.path)
+    #expect(try await failures(folder.vault()).map(\.code) == errors.map(\.code))
+    #expect(folder.names == ["credentials.json"])
   }
 
   @Test(arguments: ["symbolic", "hard", "folder"])
@@ -139,6 +145,9 @@ struct FileCredentialVaultTests {
     let errors = try await failures(folder.vault())
     #expect(errors.map(\.code) == [.untrusted, .untrusted, .untrusted])
     #expect(errors.allSatisfy { $0.cause.contains("65534") })
+    unsafe #expect(lchown(folder.folder, 65_534, 65_534) == 0)
+    await #expect(throws: CredentialVaultError.self) { try await folder.vault().removeAll() }
+    #expect(folder.names == ["credentials.json"])
   }
 
   @Test(arguments: [0o770, 0o707, 0o777, 0o1777])
@@ -249,9 +258,16 @@ struct FileCredentialVaultTests {
     }
     #expect(folder.names == ["credentials.json", "credentials.json.next"])
     folder.files.faults.set(nil)
+    let left = try Data(contentsOf: URL(filePath: folder.path + ".next"))
     #expect(try await folder.vault().credential(for: Self.space()) == alice)
     try await folder.vault().save(bob, for: Self.space())
     #expect(folder.names == ["credentials.json"])
+    // It has passwords, too.
+    try left.write(to: URL(filePath: folder.path + ".next"))
+    folder.files.faults.set(nil)
+    try await folder.vault().removeAll()
+    #expect(folder.names == [])
+    #expect(folder.files.faults.calls.last { $0.kind == .synchronize }?.name == folder.folder)
   }
 
   @Test func `threads with vaults of their own lose no change`() async throws {
@@ -293,11 +309,12 @@ struct FileCredentialVaultTests {
     }
   }
 
-  @Test(arguments: ["/", "/tmp/", String(repeating: "x", count: 250)])
+  @Test(arguments: ["", "/", "/tmp/", String(repeating: "x", count: 250)])
   func `a path without a name is refused`(path: String) async throws {
     let vault = FileCredentialVault(path: path) { _ in }
     let errors = try await failures(vault)
     #expect(errors.map(\.code) == [.failed, .failed, .failed])
+    #expect(errors.allSatisfy { $0.cause.contains("HOME") == path.isEmpty })
   }
 
   @Test func `neither vault nor errors show a secret`() async throws {
