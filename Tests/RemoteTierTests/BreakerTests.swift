@@ -80,7 +80,10 @@ struct BreakerTests {
     breaker.forget(at: Self.second)
     #expect(breaker.admit(at: Self.second))
     #expect(!breaker.admit(at: 2 * Self.second))
+    let lost = breaker.round
     #expect(breaker.admit(at: Self.second + Breaker.longest))
+    breaker.record(isFailure: true, of: lost, at: Self.second + Breaker.longest)
+    #expect(breaker.state == .probing)
   }
 
   @Test("while a probe runs, requests that were sent before it change nothing")

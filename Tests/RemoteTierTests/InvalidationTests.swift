@@ -49,6 +49,38 @@ struct InvalidationTests {
     #expect(await two.lookUp(key) == .failure(.noVariant))
   }
 
+  @Test("a document that another writer holds is not emptied")
+  func conflict() async throws {
+    let server = MemoryServer()
+    let machine = try Machine(server)
+    await machine.offer(key, [1])
+    server.setFault { $0.method.rawValue == "PUT" ? .status(409) : nil }
+    machine.tier.invalidate(key)
+    await machine.tier.drain()
+    #expect(await machine.lookUp(key) == .failure(.purged))
+  }
+
+  @Test("what cannot be emptied for long is tried again once a minute")
+  func pauses() async throws {
+    let server = MemoryServer()
+    let machine = try Machine(server)
+    await machine.offer(key, [1])
+    let document = ObjectName.document(of: key, in: "default").path
+    @Sendable func isOfKey(_ request: HTTPRequest) -> Bool {
+      request.method.rawValue == "PUT" && request.url.target.hasSuffix(document)
+    }
+    server.setFault { isOfKey($0) ? .status(507) : nil }
+    machine.tier.invalidate(key)
+    await machine.tier.drain()
+    for (seconds, tries) in [(0, 1), (59, 0), (1, 1), (59, 0), (1, 1)] {
+      machine.time.advance(bySeconds: Double(seconds))
+      server.clearLog()
+      await machine.offer("GET http://a.test/y", [UInt8(tries)], received: machine.time.now())
+      await machine.tier.drain()
+      #expect(server.requests.count(where: isOfKey) == tries)
+    }
+  }
+
   @Test("what was not emptied because too much waits is tried again")
   func dropped() async throws {
     let server = MemoryServer()

@@ -15,6 +15,8 @@ struct ObjectNameTests {
         == "cas/" + String(repeating: "ab", count: 32))
     #expect(
       ObjectName.document(of: "GET https://example.org/", in: "other") != name)
+    // All machines and versions must agree.
+    #expect(Rendezvous.order(["http://a/", "http://b/", "http://c/"], for: name) == [2, 1, 0])
   }
 
   @Test("of many names each server gets its share, and if one goes, only its share moves")

@@ -222,6 +222,49 @@ struct PurgeFollowerTests {
     #expect(machine.tier.purges.list.newest > 0, "what is known stays known")
   }
 
+  @Test("a purge fails if a server that can be read takes no list")
+  func fullServer() async throws {
+    let server = MemoryServer()
+    let machine = try Machine(server)
+    server.setFault { $0.method.rawValue == "PUT" ? .status(507) : nil }
+    let error = await #expect(throws: RemoteCacheError.self) {
+      try await machine.tier.purge(.everything)
+    }
+    #expect(error?.code == .purgeFailed)
+  }
+
+  @Test("a machine with another secret writes its list to no server")
+  func otherSecret() async throws {
+    let server = MemoryServer()
+    let bases = ["http://one.test/", "http://two.test/"]
+    try await Machine(server, bases: bases).tier.purge(.key(key))
+    let list = "two.test/" + ObjectName.purgeList(of: "default").path
+    server.state.withLock { $0.objects[list] = nil }
+    let other = try Machine(server, bases: bases, secret: Array("another secret of 16".utf8))
+    let error = await #expect(throws: RemoteCacheError.self) {
+      try await other.tier.purge(.everything)
+    }
+    #expect(error?.code == .purgeFailed)
+    #expect(server.objects[list] == nil)
+  }
+
+  @Test("a list of more scopes than allowed is bounded when it is read")
+  func longList() async throws {
+    let server = MemoryServer()
+    let machine = try Machine(server)
+    try await machine.tier.purge(.tag("x"))
+    var list = PurgeList()
+    for number in 1...UInt64(PurgeList.maximumScopes + 1) {
+      list.add(.key("\(number)"), number: number)
+    }
+    let bytes = SignedDocument.encode(
+      list.encoded(namespace: "default"), bodies: [], secret: Machine.secret)
+    server.change("ac") { _ in bytes }
+    try await machine.tier.purges.refresh()
+    #expect(machine.tier.purges.list.isBounded)
+    #expect(machine.tier.purges.list.covers("1", tags: [], generation: 0))
+  }
+
   @Test("a listener gets each change once")
   func listener() async throws {
     let server = MemoryServer()

@@ -15,6 +15,7 @@ struct PurgeListTests {
     #expect(!list.covers("k", tags: [], generation: 2))
     #expect(list.covers("GET http://a/x", tags: [], generation: 2))
     #expect(!list.covers("GET http://b/x", tags: [], generation: 0))
+    #expect(!list.covers("GET http://a/x", tags: [], generation: 3))
     #expect(list.covers("z", tags: ["s", "t"], generation: 4))
     list.add(.everything, number: 6)
     #expect(list.covers("z", tags: [], generation: 5))
@@ -59,6 +60,8 @@ struct PurgeListTests {
       #expect(joined.number(of: .key("b")) > 5)
       #expect(joined.joined(with: old) == joined)
     }
+    let longer = list((.key("a"), 5), (.key("c"), 6))
+    #expect(longer.joined(with: list((.key("b"), 5))).number(of: .key("b")) > 6)
     #expect(old.joined(with: list((.everything, 5))).number(of: .everything) == 6)
     #expect(old.joined(with: list((.everything, 4), (.tag("b"), 6))).number(of: .everything) > 6)
   }
@@ -82,7 +85,7 @@ struct PurgeListTests {
         number: number)
     }
     #expect(long.bounded().encoded(namespace: "n").count < SharedDocument.maximumBytes / 2)
-    #expect(long.bounded().newest == 40)
+    #expect(long.bounded().newest == 40 && long.bounded().isBounded)
   }
 
   @Test("a list of texts that need escapes can be read again from its document")

@@ -87,4 +87,46 @@ struct RemoteCacheLookUpTests {
     #expect(server.requests.isEmpty)
     #expect(machine.tier.statistics.misses == [.absent: 2, .purged: 1])
   }
+
+  @Test func `what is gone or damaged is not asked for again at once`() async throws {
+    for folder in ["ac", "cas"] {
+      let server = MemoryServer()
+      let machine = try Machine(server)
+      await machine.offer(key, Array(repeating: 7, count: 5_000))
+      server.change(folder) { folder == "cas" ? nil : Array($0.reversed()) }
+      let reason: RemoteReason = folder == "cas" ? .bodyGone : .badDocument
+      #expect(await machine.lookUp(key) == .failure(reason))
+      server.clearLog()
+      #expect(await machine.lookUp(key) == .failure(.absent))
+      #expect(server.log.isEmpty)
+    }
+  }
+
+  @Test func `a short body that is found ends a row of failures`() async throws {
+    let server = MemoryServer()
+    let machine = try Machine(server)
+    await machine.offer(key, [1])
+    for isFailure in [true, true, false, true, true] {
+      server.setFault { isFailure && $0.url.target.contains("/ac/") ? .status(500) : nil }
+      let found = await machine.lookUp(key)
+      #expect((found == .success([1])) != isFailure)
+    }
+    #expect(machine.tier.statistics.servers.map(\.reading) == ["closed"])
+  }
+
+  @Test func `a look-up that is cancelled says nothing about the server`() async throws {
+    let server = MemoryServer()
+    let machine = try Machine(server)
+    await machine.offer(key, Array(repeating: 7, count: 5_000))
+    for isFailure in [true, true, false, true] {
+      server.setFault { isFailure && $0.url.target.contains("/cas/") ? .status(500) : nil }
+      guard !isFailure else {
+        #expect(await machine.lookUp(key) == .failure(.serverError))
+        continue
+      }
+      let found = try await machine.tier.lookUp(key) { _ in .success(0) }
+      found.body.cancel()
+    }
+    #expect(machine.tier.statistics.servers.map(\.reading) == ["open"])
+  }
 }

@@ -18,6 +18,8 @@ struct RemoteCacheOfferTests {
     await machine.offer(key, body)
     let log = server.log.filter { !$0.hasPrefix("GET") }
     #expect(log == ["HEAD cas", "PUT cas", "PUT ac"])
+    let puts = server.requests.filter { $0.method.rawValue == "PUT" }
+    #expect(puts.allSatisfy { $0.fields.first(named: "If-None-Match")?.text == "*" })
     server.clearLog()
     await machine.offer("GET http://a.test/same", body)
     #expect(server.log.filter { !$0.hasPrefix("GET") } == ["HEAD cas", "PUT ac"])
@@ -153,5 +155,77 @@ struct RemoteCacheOfferTests {
     #expect(server.log.count { $0 == "PUT cas" } == most && !server.log.contains("PUT ac"))
     let failed = machine.tier.statistics.offersFailed
     #expect(failed == [.serverError: UInt64(most), .open: UInt64(10 - most)])
+  }
+
+  @Test(arguments: ["", "W/\"1\""])
+  func `a tag with which no condition can hold is not sent`(tag: String) async throws {
+    let document = SharedDocument(
+      namespace: "default", key: key, generation: 0, responses: [Machine.response([1])])
+    var list = PurgeList()
+    list.add(.tag("x"), number: 1)
+    let inner = (list: list.encoded(namespace: "default"), document: document.encoded())
+    let listPath = ObjectName.purgeList(of: "default").path
+    let scripted = ScriptedTransport { request in
+      guard request.method == .get else { return .success(.init("")) }
+      let isList = request.url.target.hasSuffix(listPath)
+      let bytes = SignedDocument.encode(
+        isList ? inner.list : inner.document, bodies: [], secret: Machine.secret)
+      return .success(.init([bytes], fields: [HTTPField("ETag", tag)]))
+    }
+    let machine = try Machine(scripted)
+    await machine.offer(key, [2], selecting: ["a:b"])
+    await #expect(throws: RemoteCacheError.self) { try await machine.tier.purge(.key(key)) }
+    let puts = scripted.requests.filter { $0.method.rawValue == "PUT" }
+    #expect(Set(puts.map(\.url.target)).count == 2)
+    #expect(puts.allSatisfy { !$0.fields.contains("If-Match") })
+    #expect(puts.allSatisfy { !$0.fields.contains("If-None-Match") })
+  }
+
+  @Test func `a document that another writer has changed meanwhile is written again`() async throws
+  {
+    let server = MemoryServer()
+    let machine = try Machine(server)
+    let isFirst = Mutex(true)
+    server.setFault { request in
+      guard request.method.rawValue == "PUT" else { return nil }
+      return isFirst.withLock { isFirst in
+        defer { isFirst = false }
+        return isFirst ? .status(412) : nil
+      }
+    }
+    await machine.offer(key, [1])
+    #expect(machine.tier.statistics.offersStored == 1)
+    #expect(await machine.lookUp(key) == .success([1]))
+  }
+
+  @Test func `a body of another length on the server is replaced`() async throws {
+    let server = MemoryServer()
+    let body = Array(repeating: UInt8(7), count: 5_000)
+    try await Machine(server).offer(key, body)
+    server.change("cas") { Array($0.dropLast()) }
+    try await Machine(server).offer("GET http://a.test/other", body)
+    #expect(server.objects.filter { $0.key.contains("/cas/") }.map(\.value.bytes) == [body])
+  }
+
+  @Test func `what was requested before a purge of another machine is not offered`() async throws {
+    let server = MemoryServer()
+    let (one, two) = (try Machine(server), try Machine(server))
+    try await one.tier.purge(.key(key))
+    await two.offer(key, [1], seen: 0)
+    #expect(two.tier.statistics.offersFailed == [.purged: 1])
+    #expect(server.objects.count == 1)
+  }
+
+  @Test func `a body that another writer has put meanwhile is named by the document`() async throws
+  {
+    let server = MemoryServer()
+    let machine = try Machine(server)
+    server.setFault { request in
+      guard request.url.target.contains("/cas/") else { return nil }
+      return .status(request.method == .head ? 404 : 412)
+    }
+    await machine.offer(key, Array(repeating: 7, count: 5_000))
+    #expect(machine.tier.statistics.offersStored == 1)
+    #expect(server.log.contains("PUT ac"))
   }
 }

@@ -6,7 +6,7 @@ import Testing
 struct RemoteCacheOptionsTests {
   @Test(
     "a namespace has letters, digits, dots, lines and dashes",
-    arguments: ["", "a/b", "a\0b", "a b", "ü", String(repeating: "a", count: 129)])
+    arguments: ["", "a/b", "a\0b", "a b", "a~b", "ü", String(repeating: "a", count: 129)])
   func namespace(text: String) throws {
     let server = try RemoteServer("http://a/")
     let error = #expect(throws: RemoteCacheError.self) {
@@ -37,5 +37,21 @@ struct RemoteCacheOptionsTests {
       }
       #expect(error?.code == code)
     }
+    let secret = Array("sixteen bytes...".utf8)
+    #expect(throws: Never.self) { try RemoteCacheOptions(servers: [server], secret: secret) }
+  }
+
+  @Test func `a tier has one identity, in whatever order its servers are named`() throws {
+    func identity(_ urls: [String], _ namespace: String, _ secret: [UInt8]) throws -> String {
+      let servers = try urls.map { try RemoteServer($0) }
+      return try RemoteCacheOptions(servers: servers, namespace: namespace, secret: secret).identity
+    }
+    let own = try identity(["http://a/", "http://b/"], "n", Machine.secret)
+    #expect(try identity(["http://b/", "http://a/"], "n", Machine.secret) == own)
+    for other in [
+      try identity(["http://a/"], "n", Machine.secret),
+      try identity(["http://a/", "http://b/"], "m", Machine.secret),
+      try identity(["http://a/", "http://b/"], "n", Machine.secret + [1]),
+    ] { #expect(other != own) }
   }
 }

@@ -29,7 +29,7 @@ struct RemoteServerTests {
   func credentials() {
     for access: RemoteServer.Access in [
       .basic(user: "", password: "p"), .basic(user: "a:b", password: "p"),
-      .bearer(token: ""), .bearer(token: "a\nb"),
+      .bearer(token: ""), .bearer(token: "a\nb"), .bearer(token: "a\u{7F}"),
       .s3(S3Credentials(region: "", accessKey: "a", secretKey: "b")),
     ] {
       let error = #expect(throws: RemoteCacheError.self) {

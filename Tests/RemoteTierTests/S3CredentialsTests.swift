@@ -26,4 +26,26 @@ struct S3CredentialsTests {
       #expect(request.fields.first(named: "Authorization")?.text.hasSuffix(expected) == true)
     }
   }
+
+  @Test("the port of the scheme is not part of the host")
+  func defaultPort() throws {
+    let credentials = S3Credentials(
+      region: "eu-central-1", accessKey: "AKIDEXAMPLE",
+      secretKey: "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY")
+    for base in ["https://b.example", "https://b.example:443", "http://b.example:80"] {
+      let path = "/bucket/a+b=c~d%20e/cas/" + String(repeating: "ab", count: 32)
+      var request = HTTPRequest(
+        method: HTTPMethod(rawValue: "PUT"), url: try NormalizedURL(base + path))
+      credentials.sign(
+        &request, contentDigest: String(repeating: "cd", count: 32),
+        at: Timestamp(nanoseconds: 1_769_903_999_000_000_000))
+      let expected = "9cab678cdf865058beda4d7845568206614ce2a475ed9589a3713912b1d081bd"
+      #expect(request.fields.first(named: "Authorization")?.text.hasSuffix(expected) == true)
+    }
+  }
+
+  @Test("an escaped slash stays escaped")
+  func slash() {
+    #expect(S3Credentials.canonicalPath("/a/b%2fc%41=") == "/a/b%2FcA%3D")
+  }
 }

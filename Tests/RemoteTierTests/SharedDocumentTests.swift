@@ -114,15 +114,16 @@ struct SharedDocumentTests {
       variant("status", "99"), variant("status", "1000"), variant("status", "18446744073709551615"),
       variant("received", "9223372036854775808"), variant("body", "\"longer\""),
       variant("fields", "[[\"a\"]]"), variant("fields", String(repeating: "[", count: 10_000)),
-      variant("selecting", "[[\"a\"]]"),
+      variant("selecting", "[[\"a\"]]"), variant("status", nil), variant("digest", nil),
+      variant("requested", nil), variant("received", nil),
     ])
   func nonsense(text: String) {
     let bytes = SignedDocument.encode(Array(text.utf8), bodies: [], secret: secret)
     #expect(throws: FormatError.self) { try decode(bytes) }
   }
 
-  /// A document with one response, one member of which has another value.
-  private static func variant(_ name: String, _ value: String) -> String {
+  /// A document with one response, one member of which has another value, or is missing.
+  private static func variant(_ name: String, _ value: String?) -> String {
     var members = [
       "selecting": "[]", "status": "200", "fields": "[]", "tags": "[]", "length": "0",
       "digest": "\"\(String(repeating: "00", count: 32))\"", "requested": "1", "received": "1",
@@ -186,6 +187,10 @@ struct SharedDocumentTests {
     #expect(
       document.adding(tagged, seen: 4, purges: purges, now: now)?.responses.contains(tagged) == true
     )
+    // Although it was received first.
+    let early = Machine.response([4], tags: ["t"], received: 0)
+    #expect(
+      document.adding(early, seen: 4, purges: purges, now: now)?.responses == [plain, early])
   }
 
   @Test("bytes of any kind never trap the reader", arguments: 0..<50)

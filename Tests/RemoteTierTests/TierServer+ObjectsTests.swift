@@ -149,4 +149,11 @@ struct TierServerObjectsTests {
     let credentials = S3Credentials(region: "r", accessKey: "a", secretKey: "s")
     #expect(try await requests(201, access: .s3(credentials)) == [put, put])
   }
+
+  @Test func `a document without an end is not read to its end`() async throws {
+    let piece = [UInt8](repeating: 1, count: SharedDocument.maximumBytes)
+    let scripted = ScriptedTransport(.init([piece, piece, piece, piece]))
+    #expect(try await document(scripted) == "remote-bad-document")
+    #expect(scripted.bodies.first?.taken == 2)
+  }
 }

@@ -34,6 +34,17 @@ import Testing
     return queue
   }
 
+  @Test func `an offer that was replaced takes no room`() async {
+    let notes = Notes()
+    let queue = busyQueue(notes)
+    queue.add(notes.item("first", "first", bytes: 30))
+    for name in ["a", "b", "c"] { queue.add(notes.item(name, "key", bytes: 60)) }
+    #expect(queue.counts.waiting == 2 && queue.counts.dropped == 0)
+    notes.gate.open()
+    await queue.drain()
+    #expect(notes.run.withLock { $0 } == ["running", "first", "c"])
+  }
+
   @Test func `offers run in their order, and each is run once`() async {
     let notes = Notes()
     let queue = busyQueue(notes)
