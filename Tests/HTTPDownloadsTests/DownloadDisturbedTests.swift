@@ -85,10 +85,14 @@ struct DownloadDisturbedTests {
     }
     #expect(error?.cause == .file(.wouldBlock), "that of another downloader goes on")
     #expect(error?.description.contains("it is being downloaded elsewhere") == true)
+    server.fail(.init(gate: gate))
+    let other = downloader.start(sandbox.asked("other", url: "/other"))
+    await eventually { other.progress.received > 0 }
     try await downloader.forget(sandbox.path())
     gate.open()
     #expect(await cause(of: download) == .cancelled)
-    #expect(sandbox.names.isEmpty)
+    #expect(try await other.value().source == .network)
+    #expect(sandbox.names == [".json", "other"])
   }
 
   @Test func `who joins a paused download resumes it`() async throws {

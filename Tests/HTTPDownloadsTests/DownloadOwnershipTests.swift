@@ -195,6 +195,38 @@ struct DownloadOwnershipTests {
     #expect(try await downloader.fileNow(sandbox.asked()) != nil)
   }
 
+  @Test func `a whole part waits while the server is not the one that it should be`() async throws {
+    let downloader = sandbox.downloader(server)
+    try await leaveWholePart(downloader)
+    server.fail(.init(error: .certificate))
+    #expect(await sandbox.failure(downloader, sandbox.asked()) != nil)
+    #expect(sandbox.bytes() == nil)
+    #expect(try await downloader.download(sandbox.asked()).resumedBytes == 100_000)
+  }
+
+  @Test func `a whole part that has not expired is confirmed for those who want that`() async throws
+  {
+    let downloader = sandbox.downloader(server)
+    try await leaveWholePart(downloader)
+    var asked = sandbox.asked()
+    (asked.expiry, asked.reuse) = (DownloadExpiry(after: 60), .confirmed)
+    #expect(try await downloader.download(asked).resumedBytes == 100_000)
+    #expect(server.requests.count == 2)
+  }
+
+  @Test func `a file that appears while the request is sent stays`() async throws {
+    let path = sandbox.path()
+    let scripted = ScriptedTransport { _ in
+      _ = FileManager.default.createFile(atPath: path, contents: Data("mine".utf8))
+      return .success(.init("content"))
+    }
+    let downloader = Downloader(transport: scripted, clock: sandbox.clock)
+    var asked = sandbox.asked()
+    asked.replacesOthers = false
+    let error = await #expect(throws: DownloadError.self) { try await downloader.download(asked) }
+    #expect(error?.cause == .fileExists && sandbox.bytes() == Array("mine".utf8))
+  }
+
   @Test func `the time of a whole part counts from when the server gave it`() async throws {
     let downloader = sandbox.downloader(server)
     try await leaveWholePart(downloader)
@@ -250,5 +282,14 @@ struct DownloadOwnershipTests {
     var status = stat()
     try #require(unsafe stat(path, &status) == 0)
     return Int(status.st_mode & 0o777)
+  }
+
+  @Test func `a file in the place of a link has not the permissions of the link`() async throws {
+    try Data("old".utf8).write(to: URL(fileURLWithPath: sandbox.path("old")))
+    try FileManager.default.createSymbolicLink(
+      atPath: sandbox.path(), withDestinationPath: sandbox.path("old"))
+    _ = try await sandbox.downloader(server).download(sandbox.asked())
+    #expect(try permissions(sandbox.path()) & 0o111 == 0)
+    #expect(sandbox.bytes("old") == Array("old".utf8))
   }
 }

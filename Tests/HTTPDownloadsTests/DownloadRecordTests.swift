@@ -38,6 +38,12 @@ struct DownloadRecordTests {
     #expect(record.expires == time(160))
   }
 
+  @Test func `a confirmation ends the age that the answer had`() {
+    var record = record([HTTPField("Age", "100")])
+    record.confirm(at: Timestamp(nanoseconds: 5))
+    #expect(record.lastGiven == Timestamp(nanoseconds: 5) && !record.head.fields.contains("Age"))
+  }
+
   @Test func `an answer is about the same file by its URL without the query, or by its times`()
     throws
   {

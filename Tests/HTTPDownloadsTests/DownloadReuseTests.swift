@@ -318,4 +318,30 @@ struct DownloadReuseTests {
     let file = try await sandbox.downloader(server).download(sandbox.asked())
     #expect(file.record.expiry == DownloadExpiry(after: 60))
   }
+
+  @Test func `another query with the same tag is another file`() async throws {
+    let downloader = sandbox.downloader(server)
+    _ = try await downloader.download(sandbox.asked(url: "/big?1"))
+    server.change([1, 2, 3], tag: "\"1\"")
+    let file = try await downloader.download(sandbox.asked(url: "/big?2"))
+    #expect(file.source == .network && sandbox.bytes() == [1, 2, 3])
+  }
+
+  @Test func `the bytes of an interrupted download stay while the file of before is used`()
+    async throws
+  {
+    _ = try await download(expiry: DownloadExpiry(after: 3600))
+    server.change(content(90_000, seed: 2), tag: "\"2\"")
+    server.fail(.init(cut: 65_536))
+    await #expect(throws: DownloadError.self) { try await download(reuse: .never) }
+    #expect(try await download().source == .file)
+    #expect(try await download(reuse: .never).resumedBytes == 65_536)
+    #expect(sandbox.bytes() == content(90_000, seed: 2))
+  }
+
+  @Test func `a file of another URL has no expiry of the one before`() async throws {
+    _ = try await download(expiry: DownloadExpiry(after: 3600))
+    let other = try await sandbox.downloader(server).download(sandbox.asked(url: "/other"))
+    #expect(other.record.expiry == nil)
+  }
 }

@@ -192,4 +192,45 @@ struct DownloadRunAttemptTests {
     _ = try await downloader.download(sandbox.asked())
     #expect(sandbox.bytes() == big)
   }
+
+  @Test func `an answer that a proxy has changed is a file`() async throws {
+    let server = FileServer([1], faults: [.init(status: 203)])
+    _ = try await sandbox.downloader(server).download(sandbox.asked())
+    #expect(sandbox.bytes() == Array("sorry".utf8))
+  }
+
+  @Test(arguments: [
+    ("application/gzip", "/a"), ("application/x-gzip; a=b", "/a"),
+    ("Application/X-Compressed", "/a"),
+    ("text/plain", "/a.tar.gz"), ("text/plain", "/a.TGZ?b=c"), ("text/plain", "/a.svgz"),
+  ])
+  func `a compressed file stays compressed whatever its coding says`(
+    type: String, url: String
+  ) async throws {
+    let server = FileServer(
+      content(1000),
+      faults: [
+        .init(fields: [HTTPField("Content-Type", type), HTTPField("Content-Encoding", "gzip")])
+      ])
+    _ = try await sandbox.downloader(server).download(sandbox.asked(url: url))
+    #expect(sandbox.bytes() == content(1000))
+  }
+
+  @Test func `what was decoded is not resumed`() async throws {
+    // Blocks that are stored as they are (RFC 1951, section 3.2.4).
+    let header: [UInt8] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3]
+    let coded = (0..<4).reduce(into: header) { coded, _ in
+      coded += [0, 0xff, 0xff, 0, 0] + content(65_535)
+    }
+    let fields: HTTPFields = [
+      HTTPField("Content-Encoding", "gzip"), HTTPField("ETag", ""),
+      HTTPField("Last-Modified", "Thu, 14 Jan 2027 08:00:00 GMT"),
+    ]
+    let server = FileServer(coded, faults: [.init(fields: fields, cut: 200_000)])
+    let downloader = sandbox.downloader(server)
+    _ = await sandbox.failure(downloader, sandbox.asked())
+    server.change(content(1000), tag: "\"2\"")
+    _ = try await downloader.download(sandbox.asked())
+    #expect(server.ranges == ["", ""] && sandbox.bytes() == content(1000))
+  }
 }

@@ -194,6 +194,23 @@ struct DownloadSelectionTests {
     #expect(try await download(1) == .file)
     #expect(try await download(2) == .confirmed)
   }
+
+  @Test func `what one user has got completely is not the file of another one`() async throws {
+    let sandbox = DownloadSandbox()
+    let server = FileServer(content(1000))
+    let downloader = sandbox.downloader(server)
+    func asked(_ user: String) -> DownloadRequest {
+      var asked = sandbox.asked()
+      asked.request.fields = [HTTPField("Authorization", user)]
+      asked.expiry = DownloadExpiry(after: 3600)
+      return asked
+    }
+    server.fail(.init(fields: [HTTPField("Cache-Control", "private")], cut: 1000))
+    #expect(await sandbox.failure(downloader, asked("Basic YTph")) != nil)
+    server.change(content(1000, seed: 2), tag: "\"1\"")
+    let file = try await downloader.download(asked("Basic Yjpi"))
+    #expect(file.resumedBytes == 0 && sandbox.bytes() == content(1000, seed: 2))
+  }
 }
 
 /// Reports a user, as a transport does that logs in.

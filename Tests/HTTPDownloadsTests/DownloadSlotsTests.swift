@@ -30,4 +30,34 @@ import Testing
     _ = await tasks[3].value
     #expect(order.wait { $0 } == ["b1", "a2", "a1", "c1"])
   }
+
+  @Test func `equal priorities wait in the order of their start`() async {
+    let slots = DownloadSlots(limit: 1, perHost: 1)
+    #expect(await slots.acquire("a", priority: 0))
+    let order = Monitor<[Int]>([])
+    let tasks = (0..<4).map { number in
+      Task.immediate {
+        #expect(await slots.acquire("a", priority: 0))
+        order.change { $0.append(number) }
+        slots.release("a")
+      }
+    }
+    slots.release("a")
+    for task in tasks { await task.value }
+    #expect(order.wait { $0 } == [0, 1, 2, 3])
+    #expect(!slots.isBusy)
+  }
+
+  @Test func `who was cancelled before does not wait, nor gets a turn`() async {
+    let slots = DownloadSlots(limit: 1, perHost: 1)
+    for isBusy in [false, true] {
+      if isBusy { #expect(await slots.acquire("a", priority: 0)) }
+      let task = Task {
+        unsafe withUnsafeCurrentTask { unsafe $0?.cancel() }
+        return await slots.acquire("a", priority: 0)
+      }
+      #expect(await task.value == false)
+      #expect(slots.isBusy == isBusy)
+    }
+  }
 }

@@ -203,4 +203,20 @@ struct DownloaderFolderTests {
     _ = try await other.value()
     #expect(sandbox.bytes() == content(100_000))
   }
+
+  @Test func `what has come of the next version stays when the expired one is removed`()
+    async throws
+  {
+    let downloader = sandbox.downloader(server)
+    var asked = sandbox.asked()
+    asked.expiry = DownloadExpiry(after: 10)
+    _ = try await downloader.download(asked)
+    sandbox.clock.advance(bySeconds: 10)
+    server.change(content(90_000, seed: 2), tag: "\"2\"")
+    server.fail(.init(cut: 65_536))
+    _ = await sandbox.failure(downloader, asked)
+    #expect(try await downloader.removeExpired(in: sandbox.folder) == [sandbox.path()])
+    #expect(try await downloader.downloads(in: sandbox.folder).map(\.received) == [65_536])
+    #expect(try await downloader.download(asked).resumedBytes == 65_536)
+  }
 }

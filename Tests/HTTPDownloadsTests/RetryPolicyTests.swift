@@ -55,4 +55,15 @@ import Testing
     #expect(policy.wait(before: 0, stated: 0, random: 1) == .seconds(0))
     #expect(policy.wait(before: 0, stated: 31, random: 1) == nil)
   }
+
+  @Test func `the delay is bounded after very many tries`() {
+    let policy = RetryPolicy(
+      maximumRetries: 100, delay: .milliseconds(500), maximumDelay: .seconds(30))
+    #expect(policy.wait(before: 0, stated: nil, random: 1) == .milliseconds(500))
+    #expect(policy.wait(before: 0, stated: 30, random: 1) == .seconds(30))
+    #expect(policy.wait(before: 0, stated: 31, random: 1) == nil)
+    for retry in [6, 20, 63, 64, 99] {
+      #expect(policy.wait(before: retry, stated: nil, random: 1) == .seconds(30))
+    }
+  }
 }

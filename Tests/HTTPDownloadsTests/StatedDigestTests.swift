@@ -52,6 +52,18 @@ struct StatedDigestTests {
     #expect(sandbox.names == [".json", "file"])
   }
 
+  @Test func `the caller's digest counts, whatever the server states`() async throws {
+    let base64 = Data(MessageDigest.of(big, .sha512)).base64EncodedString()
+    let server = FileServer(
+      big, faults: [.init(fields: [HTTPField("Repr-Digest", "sha-512=:\(base64):")])])
+    var request = sandbox.asked()
+    let expected = try digest(.sha256, [1])
+    request.digest = expected
+    let cause = await sandbox.failure(sandbox.downloader(server), request)
+    #expect(cause == .wrongDigest(expected: expected, actual: try digest(.sha256, big)))
+    #expect(sandbox.bytes() == nil)
+  }
+
   @Test func `what was put together wrongly is fetched once more as a whole`() async throws {
     // A server that says the same of two states.
     let other = content(1_000_000, seed: 2)

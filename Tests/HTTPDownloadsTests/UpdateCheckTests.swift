@@ -47,4 +47,17 @@ struct UpdateCheckTests {
     #expect(state([old], [HTTPField("ETag", "\"1\"")]) == .unknown)
     #expect(state([], []) == .unknown)
   }
+
+  @Test(arguments: [
+    (501, true), (405, true), (404, true), (401, false), (429, false), (500, false),
+  ])
+  func `a server that does not support HEAD is asked by GET`(status: Int, asks: Bool) async throws {
+    let sandbox = DownloadSandbox()
+    let (downloader, asked) = (sandbox.downloader(server), sandbox.asked())
+    _ = try await downloader.download(asked)
+    server.fail(.init(status: status))
+    let state = try await downloader.updateState(of: asked)
+    #expect(state == (asks ? .current : .refused(status: status)))
+    #expect(server.requests.dropFirst().map(\.method) == (asks ? [.head, .get] : [.head]))
+  }
 }
