@@ -195,6 +195,29 @@ struct DownloadSelectionTests {
     #expect(try await download(2) == .confirmed)
   }
 
+  @Test(arguments: [true, false])
+  func `a file that a kill left whole is for its URL and user alone`(isOtherUser: Bool) async throws
+  {
+    let sandbox = DownloadSandbox()
+    let server = FileServer(content(1000))
+    let downloader = sandbox.downloader(server)
+    var asked = sandbox.asked(url: "/big?1")
+    asked.request.fields = [HTTPField("Authorization", "Basic YTph")]
+    asked.expiry = DownloadExpiry(after: 3600)
+    _ = try await downloader.download(asked)
+    try sandbox.undoRename(of: "file")
+    server.change(content(1000, seed: 2), tag: "\"2\"")
+    var other = asked
+    if isOtherUser {
+      other.request.fields = [HTTPField("Authorization", "Basic Yjpi")]
+    } else {
+      other.request = sandbox.asked(url: "/big?2").request
+      other.request.fields = asked.request.fields
+    }
+    #expect(try await downloader.download(other).receivedBytes == 1000)
+    #expect(sandbox.bytes() == content(1000, seed: 2))
+  }
+
   @Test func `what one user has got completely is not the file of another one`() async throws {
     let sandbox = DownloadSandbox()
     let server = FileServer(content(1000))
