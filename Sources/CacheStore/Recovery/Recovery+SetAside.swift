@@ -133,7 +133,7 @@ extension Recovery {
   /// quarantine, with a note. The caller holds the shard.
   package func quarantine(_ slot: Slot, in shard: borrowing Shard) throws(StoreError) {
     let others = catalog.settledSlots(of: slot.keyHash).filter { $0.variant != slot.variant }
-    var files = [Layout.metadata(slot.variant)]
+    var files = isForeign(slot, in: shard) ? [] : [Layout.metadata(slot.variant)]
     if !others.contains(where: { $0.hasBodyFile && $0.digest == slot.digest }) {
       files.append(Layout.body(slot.digest))
     }
@@ -147,6 +147,15 @@ extension Recovery {
     if others.isEmpty {
       try? fileSystem.removeDirectory(Layout.key(slot.keyHash), in: shard.directory.raw)
     }
+  }
+
+  /// Returns whether the metadata file in the place of an entry is that of another one, of which this may
+  /// be all that is left, with its body beside it.
+  private func isForeign(_ slot: Slot, in shard: borrowing Shard) -> Bool {
+    guard let directory = try? tree.openKey(slot.keyHash, in: shard),
+      let entry = try? tree.document(Layout.metadata(slot.variant), in: directory).entry
+    else { return false }
+    return catalog.hash(entry.key) != slot.keyHash || entry.variant != slot.variant
   }
 
   /// Moves files of a key's directory into a directory of their own in the quarantine, with a note:

@@ -43,6 +43,24 @@ import Testing
     store.close()
   }
 
+  @Test func `the files of another entry in the place of a damaged one stay`() throws {
+    let store = try sandbox.open()
+    try store.put(body, for: "a")
+    let (metadata, name) = (
+      try #require(sandbox.metadataFiles.first), try #require(sandbox.bodies.first)
+    )
+    try store.put([1], for: "b")
+    let place = try #require(sandbox.metadataFiles.first { $0 != metadata })
+    let other = try #require(sandbox.bodies.first { $0 != name })
+    sandbox.overwrite(place, sandbox.bytes(metadata))
+    sandbox.remove(other)
+    #expect(isDamagedMiss(store.lookUp("b")))
+    store.waitUntilIdle()
+    #expect(store.statistics.entries == 1)
+    #expect(sandbox.bytes(place) == sandbox.bytes(metadata) && sandbox.quarantined.isEmpty)
+    store.close()
+  }
+
   @Test func `a body that cannot be restored costs no metadata file`() throws {
     var store = try sandbox.open(settling: .within(seconds: 3_600))
     try store.put(body, for: "k")
