@@ -34,12 +34,6 @@ public struct CheckOptions: Sendable {
   /// The shards (0 to 255) that an earlier run has checked; see `CheckProgress.shards`. A repair
   /// checks all.
   public var skippedShards: Set<UInt8>
-  /// Whether this is the first pass of a repair. With a whole journal, it neither reports nor gives up
-  /// entries that are missing or have no right body, because they may be found elsewhere.
-  var isFirstPass = false
-  /// Whether the pass before this one could not read or place something. Then this pass gives up no
-  /// entry either: it may be what was not read.
-  var keepsMissing = false
   /// The clock; replaced in tests.
   public var clock: any WallClock
   /// The file system; replaced in tests.

@@ -49,7 +49,7 @@ extension FindingKind {
         "None: times only order the entries, and later accesses get later times.", nil)
     case .unreadable:
       .init(
-        .damage, "The system cannot read it.",
+        .damage, "It cannot be read, or has unknown files in lost+found.",
         "None: check the disk and the permissions. No entry that it may have is given up.", nil)
     case .newerFormat:
       .init(.fault, "A newer version of OfflineCache wrote it.", "None: use that version.", nil)
@@ -117,8 +117,8 @@ extension FindingKind {
     case .entryMisplaced:
       .init(
         .fault, "A whole entry is in the directory of another key.",
-        "Moved to its place; if that has the entry, to the quarantine (all: also if another has "
-          + "the place).", .safe)
+        "Moved to its place, as soon as no other entry is there; if that has the entry, to the "
+          + "quarantine.", .safe)
     case .metadataMissing:
       .init(.fault, "An entry has no metadata file.", "Written again from the journal.", .safe)
     case .metadataDamaged:

@@ -20,7 +20,8 @@ public final class StoreChecker: Sendable {
   ///   entry; a deep repair keeps the digests of up to 262,144 files, 64 bytes each.
   public func run(_ observer: some CheckObserver) throws(CheckError) -> CheckReport {
     if options.repair != nil { return try RepairRun(checker: self, observer: observer).perform() }
-    return try CheckRun(self, options, observer, HashedFiles(keepsAll: false)).perform()
+    let hashed = HashedFiles(keepsAll: false)
+    return try CheckRun(self, options, CheckPass(), observer, hashed).perform()
   }
 
   /// Makes `run` end soon with `cancelled`. May be called on any thread.

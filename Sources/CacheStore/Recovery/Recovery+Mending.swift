@@ -25,14 +25,17 @@ extension Recovery {
   /// could be made again from other bytes. Called before a journal that is not whole is written anew:
   /// an entry whose record carries the body is removed, and one that shares a body gets a body file
   /// of its own.
-  package func separateMissing() throws(StoreError) {
-    if catalog.isJournalWhole { return }
+  ///
+  /// - Parameter removed: called with each entry that is removed.
+  package func separateMissing(_ removed: (Slot) -> Void) throws(StoreError) {
     var cursor = SlotCursor()
     while let located = cursor.next(in: catalog) {
       for place in located where !place.slot.isUnsettled {
         let slot = place.slot
         if slot.carriesBody, hasLost(after: slot) {
-          if isAbsent(place) { try removeAbsent(place) }
+          if !isAbsent(place) { continue }
+          try removeAbsent(place)
+          removed(slot)
         } else if slot.hasBodyFile, catalog.sharesFile(slot), isAbsent(place) {
           _ = try recordAgain(slot, ownsBody: true)
         }

@@ -12,6 +12,9 @@ enum CheckLimits {
   static let segmentFindings = 64
   /// The number of names from which `staging` and foreign directories are not searched.
   static let listed = 1 << 20
+  /// The levels below a foreign directory that are searched for entries: the folder of a store in
+  /// `lost+found` has them four levels below that.
+  static let depth = 4
   /// The most attempts of a step if all entries are removed meanwhile.
   static let attempts = 8
   /// The most rounds of repair of one key, because a repair may show new damage.

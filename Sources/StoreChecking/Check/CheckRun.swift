@@ -3,13 +3,6 @@ internal import CacheStore
 internal import CacheSystem
 internal import Synchronization
 
-/// A flag that any thread may set, and that stays set.
-final class Flag: Sendable {
-  private let value = Atomic<Bool>(false)
-  var isSet: Bool { value.load(ordering: .relaxed) }
-  func set() { value.store(true, ordering: .relaxed) }
-}
-
 /// One check from beginning to end: place, journal, shards, staging.
 final class CheckRun: Sendable {
   let path: String
@@ -18,11 +11,7 @@ final class CheckRun: Sendable {
   let reporter: Reporter
   let hashed: HashedFiles
   let shared = SharedFiles()
-  /// Set if a finding was left to the next pass (`CheckOptions.isFirstPass`).
-  let hasSpared = Flag()
-  /// Set if something could not be read or repaired that may be an entry. From then on no entry is given
-  /// up, and what dead processes left stays.
-  let hasFailed = Flag()
+  let pass: CheckPass
   private let state = Mutex(State())
 
   private struct State {
@@ -30,6 +19,9 @@ final class CheckRun: Sendable {
       hasIndex: false, isJournalWhole: true, hasDeadSession: false, owner: 0, now: 0)
     var mender: Mender?
     var hasJournal = true
+    /// The findings that are told at the end.
+    var held: [Finding] = []
+    var lostAndFound: Finding?
   }
 
   var context: Examination.Context { state.withLock { $0.context } }
@@ -38,11 +30,12 @@ final class CheckRun: Sendable {
 
   /// - Parameter hashed: the digests of bodies that earlier passes have read.
   init(
-    _ checker: StoreChecker, _ options: CheckOptions, _ observer: any CheckObserver,
-    _ hashed: HashedFiles
+    _ checker: StoreChecker, _ options: CheckOptions, _ pass: CheckPass,
+    _ observer: any CheckObserver, _ hashed: HashedFiles
   ) {
     path = checker.path
     self.options = options
+    self.pass = pass
     self.hashed = hashed
     cancellation = checker.cancellation
     reporter = Reporter(observer, skipped: options.skippedShards)
@@ -52,17 +45,46 @@ final class CheckRun: Sendable {
     if cancellation.isSet { throw .cancelled(path) }
   }
 
-  /// Returns whether a finding is not reported because another one implies it: without a journal,
-  /// every entry is unrecorded.
-  func isFolded(_ finding: Finding) -> Bool {
-    finding.kind == .entryUnrecorded && state.withLock { !$0.hasJournal }
+  /// Reports a finding about a key, unless it is left to the next pass, or another finding implies it:
+  /// without a journal, every entry is unrecorded. What a repair would lose is known at the end.
+  func tell(_ finding: Finding) {
+    if finding.kind == .entryUnrecorded && state.withLock({ !$0.hasJournal }) { return }
+    if mender != nil, finding.outcome == .left, pass.spares(finding.kind) {
+      return pass.hasSpared.set()
+    }
+    if mender == nil, finding.lostEntries > 0 {
+      return state.withLock { $0.held.append(finding) }
+    }
+    reporter.tell(finding)
   }
 
   /// Reports a directory that cannot be listed. It may have entries, unless it was removed meanwhile.
-  func tell(unreadable path: [UInt8], _ error: SystemError) {
+  ///
+  /// - Parameter status: its status; `nil` if its mode is not the reason.
+  func tell(unreadable path: [UInt8], _ error: SystemError, _ status: FileStatus? = nil) {
     if error == .notFound { return }
-    hasFailed.set()
+    // Its mode is reported. A repair has tried to set it.
+    if mender == nil, let status, Permissions(owner: context.owner).explain(error, status) {
+      return
+    }
+    pass.hasFailed.set()
     reporter.tell(Finding(.unreadable, path: path, detail: error.description))
+  }
+
+  /// Notes that `lost+found` may have entries. It is no part of the store, so that is reported only if
+  /// entries are missing.
+  func note(unknownInLostAndFound detail: String, _ path: [UInt8]) {
+    pass.hasUnplaced.set()
+    state.withLock { $0.lostAndFound = Finding(.unreadable, path: path, detail: detail) }
+  }
+
+  private func tellHeld() {
+    let (held, lostAndFound) = state.withLock { ($0.held, $0.lostAndFound) }
+    for var finding in held {
+      if !pass.foundAll { finding.lostEntries = 0 }
+      reporter.tell(finding)
+    }
+    if let lostAndFound, reporter.hasMissing { reporter.tell(lostAndFound) }
   }
 
   func perform() throws(CheckError) -> CheckReport {
@@ -96,12 +118,17 @@ final class CheckRun: Sendable {
     guard let store else { return reporter.end() }
     StrayNames(self, store).check(root, journal: journal, staging: staging.foreign)
     try checkCancelled()
-    try checkShards(store)
-    checkLog(store)
-    try checkCancelled()
+    try checkEntries(store)
     end(root, journal.suspicions, staging.suspicions, place, store)
     try checkCancelled()
     return reporter.end()
+  }
+
+  private func checkEntries(_ store: CheckedStore) throws(CheckError) {
+    defer { tellHeld() }
+    try checkShards(store)
+    checkLog(store)
+    try checkCancelled()
   }
 
   // MARK: The place
@@ -225,8 +252,7 @@ final class CheckRun: Sendable {
       let engine = try Store(at: path, options: how)
       if let repair = options.repair {
         try engine.catalog.writer.readUnread()
-        let mender = try Mender(
-          engine, repair, options, hasFailed: hasFailed, cancellation: cancellation)
+        let mender = try Mender(engine, repair, pass, cancellation)
         state.withLock { $0.mender = mender }
       }
       return CheckedStore(engine, owner: place.owner)
@@ -326,7 +352,7 @@ final class CheckRun: Sendable {
         return reporter.tell(suspicion.finding())
       }
       guard let mender else {
-        return reporter.tell(suspicion.finding(lostEntries: options.forecast == .all ? 1 : 0))
+        return tell(suspicion.finding(lostEntries: options.forecast == .all ? 1 : 0))
       }
       let attempt = mender.mendLogged(slot, suspicion)
       reporter.tell(
@@ -350,10 +376,22 @@ final class CheckRun: Sendable {
     guard let mender,
       !journal.isEmpty || !staging.isEmpty || store.catalog?.isJournalWhole == false
     else { return }
-    let attempt = mender.finish(journal: journal)
+    let attempt = mender.finish(journal: journal) { slot in
+      let path = Layout.metadataPath(slot.keyHash, slot.variant).bytes
+      reporter.tell(
+        Finding(
+          .entryMissing, path: Array("entries/".utf8) + path,
+          detail: "its files are missing, and the record of its removal may be lost",
+          outcome: .repaired, lostEntries: 1))
+    }
     let left = leftovers(root).suspicions + checkJournal(root, place).suspicions
     for suspicion in journal + staging {
-      reporter.tell(suspicion.finding(outcome(attempt, isLeft: suspicion.isLeft(in: left))))
+      let outcome = outcome(attempt, isLeft: suspicion.isLeft(in: left))
+      if outcome != .repaired, pass.missing == .wait {
+        pass.hasSpared.set()
+      } else {
+        reporter.tell(suspicion.finding(outcome))
+      }
     }
   }
 }

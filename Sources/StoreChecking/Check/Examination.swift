@@ -40,8 +40,9 @@ struct Examination {
     case .other(let kind):
       add(.wrongKind, nil, "\(kind.words), should be a directory")
       missEntries("no directory stands where it should be")
-    case .unreadable(let error):
-      add(.unreadable, nil, error.description)
+    case .unreadable(let error, let status):
+      if let status { addPermissions(status, nil) }
+      if !isModeAlone(error, status) { add(.unreadable, nil, error.description) }
     case .directory(let status):
       addPermissions(status, nil)
       examineUnreadable(in: status)
@@ -55,13 +56,16 @@ struct Examination {
     }
   }
 
-  /// Notes the files whose status cannot be read. If their owner may not search the directory, that is
-  /// reported for its mode.
+  /// Returns whether something cannot be read only because of its mode, which is reported.
+  private func isModeAlone(_ error: SystemError, _ status: FileStatus?) -> Bool {
+    status.map { Permissions(owner: context.owner).explain(error, $0) } ?? false
+  }
+
+  /// Notes the files whose status cannot be read.
   private mutating func examineUnreadable(in directory: FileStatus) {
     for (name, error) in scene.unreadable {
       if case .metadata = Layout.keyFile(name) { hasUnknownBodies = true }
-      if error.isPermission, directory.mode & 0o100 == 0 { continue }
-      add(.unreadable, name, error.description)
+      if !isModeAlone(error, directory) { add(.unreadable, name, error.description) }
     }
   }
 
@@ -112,9 +116,7 @@ struct Examination {
       return
     }
     guard facts.keyHash == scene.hash, facts.variant == slot.variant else {
-      if !facts.hasBody { usedBodies.insert(facts.digest) }
-      add(.metadataForeign, name, "it is of \(words(facts))", slot.variant)
-      return
+      return addForeign(facts, slot.variant)
     }
     var differences: [String] = []
     if facts.digest != slot.digest { differences.append("body \(facts.digest)") }
@@ -141,9 +143,21 @@ struct Examination {
     }
   }
 
-  private func words(_ facts: DocumentFacts) -> String {
+  /// Notes a metadata file of another key or variant: a whole entry at a wrong place if its body is there.
+  private mutating func addForeign(_ facts: DocumentFacts, _ variant: UInt64) {
+    if scene.bodies[facts.digest]?.status.kind == .file { usedBodies.insert(facts.digest) }
+    // Nobody can say now whether it is whole.
+    if !facts.hasBody, scene.isUnreadable(Layout.body(facts.digest)) { return }
     let key = String(decoding: facts.key.bytes.prefix(200), as: UTF8.self)
-    return "\(key), variant \(facts.variant)"
+    add(
+      hasBody(facts) ? .entryMisplaced : .metadataForeign, Layout.metadata(variant),
+      "it is of \(key), variant \(facts.variant)", variant, facts.key)
+  }
+
+  private func hasBody(_ facts: DocumentFacts) -> Bool {
+    if facts.hasBody { return true }
+    guard let status = scene.bodies[facts.digest]?.status else { return false }
+    return status.kind == .file && status.length == facts.length
   }
 
   /// Returns the facts in a metadata file. If it cannot be read, notes a suspicion and returns
@@ -159,8 +173,9 @@ struct Examination {
       add(.wrongKind, name, "\(file.status.kind.words), should be a file", variant)
     case .unreadable(let error):
       hasUnknownBodies = true
-      // A file that its owner may not read is reported for its mode.
-      if !error.isPermission { add(.unreadable, name, error.description, variant) }
+      if !isModeAlone(error, file.status) {
+        add(.unreadable, name, error.description, variant)
+      }
     case .damaged(let error):
       switch error.code {
       case .newerFormat:
@@ -204,7 +219,9 @@ struct Examination {
     case .wrong(let found):
       add(.bodyWrong, name, "its bytes have the digest \(found)", variant)
     case .unreadable(let error):
-      if !error.isPermission { add(.unreadable, name, error.description, variant) }
+      if !isModeAlone(error, body.status) {
+        add(.unreadable, name, error.description, variant)
+      }
     }
   }
 
@@ -215,7 +232,7 @@ struct Examination {
       if usedBodies.contains(digest) { continue }
       if body.status.kind != .file {
         add(.wrongKind, name, "\(body.status.kind.words), should be a file")
-      } else if !hasUnknownBodies {
+      } else if !hasUnknownBodies, context.hasIndex || !scene.metadata.isEmpty {
         add(.bodyOrphan, name, "\(body.status.length) bytes")
       }
     }
@@ -234,19 +251,12 @@ struct Examination {
     }
     guard let facts = readable(file, name, variant) else { return }
     let body = facts.hasBody ? nil : scene.bodies[facts.digest]
-    let isBodyThere =
-      facts.hasBody || body?.status.kind == .file && body?.status.length == facts.length
-    if body?.status.kind == .file { usedBodies.insert(facts.digest) }
     guard facts.keyHash == scene.hash, facts.variant == variant else {
-      // Nobody can say now whether it is whole.
-      if !facts.hasBody, scene.isUnreadable(Layout.body(facts.digest)) { return }
-      let kind: FindingKind =
-        isBodyThere && facts.variant == variant ? .entryMisplaced : .metadataForeign
-      add(kind, name, "it is of \(words(facts))", variant, facts.key)
-      return
+      return addForeign(facts, variant)
     }
+    if body?.status.kind == .file { usedBodies.insert(facts.digest) }
     if context.hasIndex {
-      let (kind, detail) = unrecorded(variant, body, isBodyThere)
+      let (kind, detail) = unrecorded(variant, body, hasBody(facts))
       add(kind, name, detail, variant, facts.key)
     } else if !facts.hasBody {
       usedBodies.insert(facts.digest)

@@ -74,7 +74,7 @@ enum DirectoryScene: Sendable {
   case missing
   case directory(FileStatus)
   case other(FileKind)
-  case unreadable(SystemError)
+  case unreadable(SystemError, FileStatus?)
 }
 
 struct MetadataScene: Sendable {

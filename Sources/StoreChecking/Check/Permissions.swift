@@ -20,6 +20,11 @@ struct Permissions {
       && (status.mode & 0o077 == 0 || ofBodies && status.isLinked)
   }
 
+  /// Returns whether an error is due to a mode that a repair sets.
+  func explain(_ error: SystemError, _ status: FileStatus) -> Bool {
+    error.isPermission && status.owner == owner && status.mode & needed(status) != needed(status)
+  }
+
   /// Returns the suspicions about mode and owner of a file or directory.
   func suspicions(
     of status: FileStatus, path: @autoclosure () -> [UInt8], name: PathName?

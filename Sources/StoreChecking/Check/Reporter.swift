@@ -43,6 +43,11 @@ final class Reporter: Sendable {
     }
   }
 
+  /// Whether an entry is missing, or has no right body.
+  var hasMissing: Bool {
+    state.withLock { $0.report.findings.keys.contains { $0.facts.losesData } }
+  }
+
   func change(_ change: (inout CheckReport) -> Void) {
     state.withLock { change(&$0.report) }
   }

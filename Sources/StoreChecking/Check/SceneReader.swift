@@ -71,9 +71,9 @@ final class SceneReader {
     do throws(SystemError) {
       let status = try fileSystem.status(at: name, in: shard)
       files += 1
-      return status.kind == .directory ? .unreadable(error) : .other(status.kind)
+      return status.kind == .directory ? .unreadable(error, status) : .other(status.kind)
     } catch {
-      return error == .notFound ? .missing : .unreadable(error)
+      return error == .notFound ? .missing : .unreadable(error, nil)
     }
   }
 

@@ -66,7 +66,8 @@ final class ShardCheck {
     } catch {
       if error == .notFound || error.isWrongKind { return true }
       if error.isOutOfDescriptors { throw CheckError(error, path: run.path) }
-      run.tell(unreadable: path(of: number), error)
+      let status = try? fileSystem.status(at: Layout.shard(number), in: entries.directory.raw)
+      run.tell(unreadable: path(of: number), error, status)
       return false
     }
     try checkNames(in: shard, number, entries, &missing)
@@ -160,7 +161,7 @@ final class ShardCheck {
       }
       if let failure = reader.failure { throw CheckError(failure, path: run.path) }
       if store.isOutdated(entries) { continue }
-      for finding in findings where !run.isFolded(finding) { run.reporter.tell(finding) }
+      for finding in findings { run.tell(finding) }
       return
     }
   }
@@ -179,9 +180,12 @@ final class ShardCheck {
   private func forecast(
     _ suspicions: [Suspicion], of scene: KeyScene, hasShard: Bool = true
   ) -> [Finding] {
-    if scene.hasUnreadable { run.hasFailed.set() }
+    // What is reported for its mode alone, a repair would read.
+    if scene.hasUnreadable, suspicions.contains(where: { $0.kind == .unreadable }) {
+      run.pass.hasFailed.set()
+    }
     var lost: [Slot] = []
-    if run.options.forecast == .all, !run.hasFailed.isSet, let engine = store.engine {
+    if run.options.forecast == .all, let engine = store.engine {
       lost = RepairForecast(store: engine).losses(suspicions, of: scene)
     }
     return suspicions.map { suspicion in
@@ -214,19 +218,16 @@ final class ShardCheck {
       left = examine(scene)
       if left.allSatisfy({ one in known.contains { $0.isSame(as: one) } }) { break }
     }
-    if scene.hasUnreadable { run.hasFailed.set() }
+    if scene.hasUnreadable { run.pass.hasFailed.set() }
+    if scene.uncountedNames > 0 { run.pass.hasUnplaced.set() }
     for suspicion in left where !all.contains(where: { $0.suspicion.isSame(as: suspicion) }) {
       all.append((suspicion, .none))
     }
     var lost = before.slots.filter { slot in
       !scene.slots.contains { $0.variant == slot.variant }
     }
-    return all.compactMap { suspicion, attempt in
+    return all.map { suspicion, attempt in
       let outcome = outcome(attempt, isLeft: suspicion.isLeft(in: left))
-      if outcome == .left, mender.spares(suspicion.kind) {
-        run.hasSpared.set()
-        return nil
-      }
       guard outcome == .repaired else { return suspicion.finding(outcome) }
       return suspicion.finding(outcome, lostEntries: Self.take(suspicion, from: &lost))
     }
@@ -241,13 +242,8 @@ final class ShardCheck {
     return count - lost.count
   }
 
-  /// Returns what looks wrong about a key, except for missing entries if they are spared.
   private func examine(_ scene: KeyScene) -> [Suspicion] {
-    let found = Examination.examine(scene, run.context)
-    guard found.contains(where: { $0.kind == .entryMissing }), run.mender?.sparesMissing == true
-    else { return found }
-    run.hasSpared.set()
-    return found.filter { $0.kind != .entryMissing }
+    Examination.examine(scene, run.context)
   }
 
   private func note(_ scene: KeyScene) {

@@ -35,30 +35,33 @@ struct StrayCheck {
       let kind = try fileSystem.status(at: name, in: directory).kind
       run.reporter.add(files: 1)
       if kind == .directory, path == Array("lost+found".utf8) {
-        return checkLostAndFound(name, in: directory)
+        return checkLostAndFound(name, in: directory, &tally)
       }
-      var mayMove = true
-      if kind == .directory, let inner = try openDirectory(name, in: directory) {
+      var isSearched = true
+      if kind == .directory, let inner = try open(name, in: directory, &tally) {
+        isSearched = try search(inner, path)
         if let key = try misplaced(inner) {
-          tellMisplaced(key, name, in: directory, &tally)
+          tellMisplaced(key, name, in: directory, &tally, isSearched: isSearched)
           return
         }
-        mayMove = try checkInside(inner, path)
       }
       // Then it was not searched to its end.
       if run.cancellation.isSet { return }
       tell(
         Suspicion(kind: .foreignFile, path: path, name: name, detail: kind.words),
-        name, in: directory, &tally, mayMend: mayMove)
+        name, in: directory, &tally, isSearched: isSearched)
     } catch { run.tell(unreadable: path, error) }
   }
 
   /// Searches the folder for what e2fsck(8) finds: a store may be the root of a volume. It is no part of
   /// the store, and stays.
-  private func checkLostAndFound(_ name: PathName, in directory: Int32) {
+  private func checkLostAndFound(
+    _ name: PathName, in directory: Int32, _ tally: inout StrayTally
+  ) {
     do throws(SystemError) {
-      guard let inner = try openDirectory(name, in: directory) else { return }
-      _ = try checkInside(inner, name.bytes)
+      guard let inner = try open(name, in: directory, &tally) else { return }
+      if try search(inner, name.bytes), try fileSystem.isEmpty(inner) { return }
+      run.note(unknownInLostAndFound: "it has files that may be entries", name.bytes)
     } catch {
       // Usually only root may read it. It has more than two links if a directory is in it.
       if error.isPermission,
@@ -66,25 +69,34 @@ struct StrayCheck {
       {
         return
       }
-      run.tell(unreadable: name.bytes, error)
+      run.note(unknownInLostAndFound: error.description, name.bytes)
     }
   }
 
-  /// Searches a foreign directory for entries one level below it.
+  /// Searches the directories below a foreign one for entries. A repair removes those that are empty then.
   ///
   /// - Returns: whether no entry is left there that could not be read or placed.
-  private func checkInside(
-    _ directory: borrowing Descriptor, _ path: [UInt8]
+  private func search(
+    _ directory: borrowing Descriptor, _ path: [UInt8], depth: Int = 1
   ) throws(SystemError) -> Bool {
     var tally = StrayTally(path: path)
     var isDone = true
     for (name, _) in try fileSystem.names(in: directory.raw, where: { $1 == .directory }) {
       if run.cancellation.isSet { return false }
       do throws(SystemError) {
-        guard let inner = try openDirectory(name, in: directory.raw),
-          let key = try misplaced(inner)
-        else { continue }
-        if tellMisplaced(key, name, in: directory.raw, &tally) != .repaired { isDone = false }
+        guard let inner = try open(name, in: directory.raw, &tally) else { continue }
+        var isSearched = true
+        if depth < CheckLimits.depth {
+          isSearched = try search(inner, tally.path(name), depth: depth + 1)
+        }
+        if let key = try misplaced(inner) {
+          let outcome = tellMisplaced(
+            key, name, in: directory.raw, &tally, isSearched: isSearched)
+          isSearched = outcome == .repaired
+        } else if run.mender != nil {
+          try? fileSystem.removeDirectory(name, in: directory.raw)
+        }
+        if !isSearched { isDone = false }
       } catch {
         run.tell(unreadable: tally.path(name), error)
         isDone = false
@@ -94,25 +106,36 @@ struct StrayCheck {
     return isDone
   }
 
-  /// Opens a directory; `nil` if it is gone, or something else has its name now.
-  private func openDirectory(
-    _ name: PathName, in directory: Int32
+  /// Opens a directory; `nil` if it is gone, if something else has its name now, or if a repair had to set
+  /// its mode first, which is reported.
+  private func open(
+    _ name: PathName, in directory: Int32, _ tally: inout StrayTally
   ) throws(SystemError) -> Descriptor? {
     do throws(SystemError) {
       return try fileSystem.open(name, in: directory, [.read, .directory])
-    } catch  where error == .notFound || error.isWrongKind { return nil }
+    } catch  where error == .notFound || error.isWrongKind { return nil } catch {
+      let status = try fileSystem.status(at: name, in: directory)
+      let permissions = Permissions(owner: store.owner)
+      guard permissions.explain(error, status) else { throw error }
+      for suspicion in permissions.suspicions(of: status, path: tally.path(name), name: name) {
+        tell(suspicion, name, in: directory, &tally)
+      }
+      if run.mender == nil { return nil }
+      return try fileSystem.open(name, in: directory, [.read, .directory])
+    }
   }
 
   @discardableResult
   private func tellMisplaced(
-    _ key: ByteString, _ name: PathName, in directory: Int32, _ tally: inout StrayTally
+    _ key: ByteString, _ name: PathName, in directory: Int32, _ tally: inout StrayTally,
+    isSearched: Bool
   ) -> Finding.Outcome {
     let place = Layout.keyPath(KeyHash(hashing: key, seed: store.hashSeed)).text
     return tell(
       Suspicion(
         kind: .entryMisplaced, path: tally.path(name), name: name, key: key.bytes,
         detail: "it belongs into entries/\(place)"),
-      name, in: directory, &tally)
+      name, in: directory, &tally, isSearched: isSearched)
   }
 
   /// Returns the key of a whole entry in a directory (a metadata file of this store and its body);
@@ -156,19 +179,20 @@ struct StrayCheck {
   }
 
   /// Repairs and reports one name outside of the directories of keys.
+  ///
+  /// - Parameter isSearched: whether nothing below it is left that could not be read or placed.
   @discardableResult
   func tell(
     _ suspicion: Suspicion, _ name: PathName, in directory: Int32, _ tally: inout StrayTally,
-    mayMend: Bool = true
+    isSearched: Bool = true
   ) -> Finding.Outcome {
     var result = Finding.Outcome.left
     if let mender = run.mender {
-      if mayMend {
-        let attempt = mender.mendStray(suspicion, name, in: directory)
-        result = outcome(attempt, isLeft: isLeft(suspicion, name, in: directory))
-      }
-      if result == .left, mender.spares(suspicion.kind) || !mayMend && mender.isFirstPass {
-        run.hasSpared.set()
+      let attempt = mender.mendStray(suspicion, name, in: directory, isSearched: isSearched)
+      result = outcome(attempt, isLeft: isLeft(suspicion, name, in: directory))
+      let pass = run.pass
+      if result == .left, pass.spares(suspicion.kind) || !isSearched && pass.missing == .wait {
+        pass.hasSpared.set()
         return result
       }
     }

@@ -26,10 +26,12 @@ struct Suspicion: Sendable {
 
   func isSame(as other: Suspicion) -> Bool { kind == other.kind && path == other.path }
 
-  /// Returns whether another examination has found it again, or could not read what it is about.
+  /// Returns whether another examination has found it again, could not read what it is about, or has not
+  /// found the entry any more.
   func isLeft(in later: [Suspicion]) -> Bool {
     later.contains {
       isSame(as: $0) || $0.kind == .unreadable && path.isAtOrBelow($0.path)
+        || $0.kind == .entryMissing && kind.facts.losesData && variant == $0.variant
     }
   }
 }

@@ -7,15 +7,6 @@ extension Mender {
   /// The most entries whose body file is tried for a damaged body.
   static var maximumSharers: Int { 1024 }
 
-  /// Returns whether what is wrong and was not repaired is left to the next pass.
-  func spares(_ kind: FindingKind) -> Bool {
-    switch kind {
-    case .entryMisplaced: isFirstPass
-    case .bodyMissing, .bodyShort, .bodyLong, .bodyWrong: sparesMissing
-    default: false
-    }
-  }
-
   /// Repairs a missing or damaged body: recovers it, or sets its entries aside. A safe repair does
   /// only the first.
   func mendBodies(
@@ -47,7 +38,7 @@ extension Mender {
     recovery.setAside(slot, butNot: .none)
     let isLeft = catalog.slot(slot.keyHash, slot.variant)?.isSameRecord(as: slot) == true
     if !isLeft, (try? catalog.checkReadable()) != nil { return .done }
-    hasFailed.set()
+    pass.hasFailed.set()
     return .failed("its record could not be removed")
   }
 
@@ -103,7 +94,8 @@ extension Mender {
     return false
   }
 
-  /// Writes the body in a metadata file to the body file of an entry that has one, unless that is whole.
+  /// Writes the body in a metadata file to the body file of an entry that has one, unless that is whole. It
+  /// has its name on disk before the metadata file is replaced.
   ///
   /// - Returns: false if there was nothing to do.
   func writeBody(
@@ -114,6 +106,9 @@ extension Mender {
       slot.length == entry.length, try !isWhole(entry, in: directory)
     else { return false }
     try write(body, to: Layout.body(slot.digest), in: directory, path)
+    try guarded(path) { () throws(SystemError) in
+      try fileSystem.synchronize(directory, names: true)
+    }
     return true
   }
 

@@ -9,7 +9,7 @@ extension Mender {
   func mendMissing(
     _ slot: Slot?, _ scene: KeyScene, _ shard: borrowing Shard
   ) throws(StoreError) -> Bool {
-    guard let slot else { return false }
+    guard let slot, pass.missing != .wait else { return false }
     // If the journal has lost records, the entry may have been removed.
     if journalDecides, slot.carriesBody || !recovery.sharers(of: slot, most: 1).isEmpty {
       let directory = try makeKey(scene, shard)

@@ -8,7 +8,8 @@ extension Mender {
   /// second.
   private static var lockAttempts: Int { 100 }
 
-  /// Moves an entry from the directory of another key to its place.
+  /// Moves an entry from the directory of another key to its place. If that is taken, moves it to a
+  /// directory of its own, from where the next pass places it: entries may have each other's places.
   func mendMisplaced(
     _ suspicion: Suspicion, _ scene: KeyScene, _ shard: borrowing Shard
   ) throws(StoreError) -> Bool {
@@ -18,16 +19,36 @@ extension Mender {
     let name = Layout.metadata(variant)
     let placement = try place(
       name, of: directory, held: Layout.shardNumber(of: scene.hash), shard.entries, scene.path)
-    if placement == .waiting { return false }
-    guard placement == .placed else {
+    switch placement {
+    case .placed: break
+    case .waiting: try moveOut(name, facts, scene, directory, shard)
+    case .refused:
       // If another entry has taken the place, this may be the only copy.
       let isCopy = try hasEntry(facts.key, facts.variant, facts.keyHash, shard.entries)
       guard level == .all || isCopy else { return false }
       return try quarantine(
-        variant, scene, shard, "it is of another key, whose place was taken, or was not whole.")
+        variant, scene, shard, "it is of another key, whose place has it, or was not whole.")
     }
     try removeFiles(of: variant, scene, directory, suspicion.path)
     return true
+  }
+
+  private func moveOut(
+    _ metadata: PathName, _ facts: DocumentFacts, _ scene: KeyScene,
+    _ source: borrowing Descriptor, _ shard: borrowing Shard
+  ) throws(StoreError) {
+    pass.hasUnplaced.set()
+    var name = Layout.key(scene.hash)
+    name.append("-")
+    name.appendHex(.random(in: .min ... .max), digits: 8)
+    let path = Array(scene.path.dropLast(Layout.key(scene.hash).count)) + name.bytes
+    let target = try make(name, shard, path)
+    try link(metadata, of: source, to: metadata, in: target, path)
+    if !facts.hasBody {
+      let body = Layout.body(facts.digest)
+      try link(body, of: source, to: body, in: target, path)
+    }
+    try synchronize(target, scene.hash, shard.entries, path)
   }
 
   /// Returns whether the place of an entry has that entry whole, perhaps in another version.
@@ -39,7 +60,7 @@ extension Mender {
     let path = Layout.keyPath(hash)
     guard let directory = try tree.openKey(hash, at: path, in: entries.directory),
       let document = try readDocument(Layout.metadata(variant), directory, path.bytes),
-      document.entry.key == key
+      document.entry.key == key, document.entry.variant == variant
     else { return false }
     if document.body != nil { return true }
     return try isWhole(document.entry, in: directory)
@@ -70,9 +91,10 @@ extension Mender {
   /// quarantine. A safe repair does the latter only if all of the rest are copies of entries that
   /// are in their places.
   ///
+  /// - Parameter mayMove: whether the rest may be moved.
   /// - Returns: false if the directory stays.
   func placeEntries(
-    of name: PathName, in parent: Int32, _ path: [UInt8]
+    of name: PathName, in parent: Int32, _ path: [UInt8], mayMove: Bool
   ) throws(StoreError) -> Bool {
     let directory = try guarded(path) { () throws(SystemError) in
       try fileSystem.open(name, in: parent, [.read, .directory])
@@ -94,12 +116,14 @@ extension Mender {
         } else {
           hasOthers = true
         }
-        if placement == .waiting || placement == .taken { hasWaiting = true }
+        if placement == .waiting { hasWaiting = true }
       } catch { found.failure = found.failure ?? error }
     }
     if let failure = found.failure { throw failure }
     if (try? fileSystem.removeDirectory(name, in: parent)) != nil { return true }
-    guard level == .all || !hasOthers && found.bodies.isEmpty, !hasWaiting else { return false }
+    if hasWaiting { pass.hasUnplaced.set() }
+    guard level == .all || !hasOthers && found.bodies.isEmpty, mayMove, !hasWaiting
+    else { return false }
     try moveAway(name, in: parent, path: path)
     return true
   }
@@ -132,15 +156,16 @@ extension Mender {
     return found
   }
 
-  /// Removes the metadata file of an entry that was placed from a foreign directory, and the body unless it
-  /// may be that of another entry. This makes room for the next one, if entries are copied.
+  /// Removes the metadata file of an entry that was placed from a foreign directory, and before it the body
+  /// unless it may be that of another entry: after a kill, only a copy is left. This makes room for the next
+  /// one, if entries are copied.
   private func removePlaced(
     _ file: PathName, _ digest: Digest, _ found: inout ForeignDirectory,
     _ directory: borrowing Descriptor, _ path: [UInt8]
   ) throws(StoreError) {
     found.users[digest, default: 1] -= 1
     let isUsed = found.hasUnknown || found.users[digest] != 0
-    try remove(isUsed ? [file] : [file, Layout.body(digest)], in: directory, path)
+    try remove(isUsed ? [file] : [Layout.body(digest), file], in: directory, path)
   }
 
   /// Returns whether the entry in a metadata file is whole in its place, perhaps in another version.
@@ -169,12 +194,8 @@ extension Mender {
     case placed
     /// The entry is not whole, was removed, or is in its place.
     case refused
-    /// Its place is taken by files of the same entry, or damaged ones, without a record. These are
-    /// repaired in their turn, and a later pass tries again.
+    /// Its place is taken by what is repaired in its turn. A later pass tries again.
     case waiting
-    /// Its place is taken by the file of another key, which is moved in its turn, unless the two have each
-    /// other's place.
-    case taken
   }
 
   /// Verifies an entry, links it into the directory of its key, and appends its record.
@@ -234,33 +255,44 @@ extension Mender {
       return try fileSystem.open(
         Layout.keyPath(hash), in: entries.directory, [.read, .directory])
     }
-    if let slot, slot.hasBodyFile, document.body != nil {
-      guard try writeBody(of: document, slot, in: target, path) else { return .refused }
-      try synchronize(target, hash, entries, path)
-      return .placed
-    }
     let raw = target.raw
     let (there, mine) = try guarded(path) { () throws(SystemError) in
-      var there: UInt64?
+      var there: FileStatus?
       do throws(SystemError) {
-        there = try fileSystem.status(at: metadata, in: raw).fileNumber
+        there = try fileSystem.status(at: metadata, in: raw)
       } catch  where error == .notFound {}
       return (there, try fileSystem.status(at: name, in: source.raw).fileNumber)
     }
-    // The same file is there if a repair was interrupted after it had made the link.
-    let isTaken = there != nil && there != mine
-    if isTaken, let refusal = try refusal(of: document, slot, in: target, path) { return refusal }
-    if document.body == nil {
-      if try !isWhole(entry, in: target) {
+    let other = try readDocument(metadata, target, path)
+    if let other, other.entry.key != entry.key || other.entry.variant != entry.variant {
+      return .waiting
+    }
+    if there != nil, there?.kind != .file { return .waiting }
+    var isNew = false
+    if slot?.hasBodyFile ?? (document.body == nil), try !isWhole(entry, in: target) {
+      // Files without a record are taken up or removed in their turn, unless they have only the body to gain.
+      if slot == nil, there != nil, other?.body != nil || other?.entry.digest != entry.digest {
+        return .waiting
+      }
+      if let slot, document.body != nil {
+        _ = try writeBody(of: document, slot, in: target, path)
+      } else {
         let body = Layout.body(entry.digest)
         try link(body, of: source, to: body, in: target, path)
-      } else if isTaken {
-        return slot == nil ? .waiting : .refused
       }
+      isNew = true
+    } else if slot == nil, there != nil, there?.fileNumber != mine {
+      return .waiting
     }
-    if there == nil { try link(name, of: source, to: metadata, in: target, path) }
-    try synchronize(target, hash, entries, path)
-    if slot != nil { return .placed }
+    if let slot, other == nil, slot.isEmbedded != (document.body != nil) {
+      try recovery.writeMetadata(of: slot, in: target, entries)
+      isNew = true
+    } else if other == nil {
+      try link(name, of: source, to: metadata, in: target, path)
+      isNew = true
+    }
+    if isNew { try synchronize(target, hash, entries, path) }
+    if slot != nil { return isNew ? .placed : .refused }
     return try recovery.takeUp(hash, entry.variant, entries) ? .placed : .refused
   }
 
@@ -276,20 +308,6 @@ extension Mender {
       try fileSystem.synchronize(directory, names: true)
       try fileSystem.synchronize(entries.directory, names: true)
     }
-  }
-
-  /// Returns why an entry is not placed whose place is taken; `nil` if the same entry is there, with a
-  /// body file that may be missing or damaged.
-  private func refusal(
-    of document: MetadataDocument, _ slot: Slot?, in target: borrowing Descriptor, _ path: [UInt8]
-  ) throws(StoreError) -> Placement? {
-    if let slot { return document.body == nil && slot.hasBodyFile ? nil : .refused }
-    let entry = document.entry
-    guard let other = try readDocument(Layout.metadata(entry.variant), target, path)
-    else { return .waiting }
-    if other.entry.key != entry.key { return .taken }
-    let isSame = other.entry.digest == entry.digest && other.entry.length == entry.length
-    return isSame && document.body == nil && other.body == nil ? nil : .waiting
   }
 
   /// Gives a file a second name in the directory of a key, in place of what is there. If no hard link is

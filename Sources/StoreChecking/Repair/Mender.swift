@@ -21,20 +21,16 @@ enum MendAttempt: Sendable, Hashable {
 struct Mender: Sendable {
   let store: Store
   let level: RepairLevel
-  let isFirstPass: Bool
-  /// Whether entries that are missing or have no right body stay in the index: not if the journal is
-  /// damaged, because they may have been removed, and its repair removes them.
-  let sparesMissing: Bool
-  /// Whether they stay because the pass before has failed.
-  private let keepsMissing: Bool
+  let pass: CheckPass
+  let cancellation: Flag
   private let strays: StrayQuarantine
   /// The sessions that were dead at the beginning. This run repairs what they left.
   private let dead: [PathName]
   /// Whether the journal was whole at the beginning, so that files without a record were never
   /// promised.
   private let wasWhole: Bool
-  /// Those of the run.
-  let (hasFailed, cancellation): (Flag, Flag)
+  /// Whether all that dead processes left was compared with the journal, so that it may be removed.
+  private let isCompared: Bool
 
   var catalog: Catalog { store.catalog }
   var recovery: Recovery { store.recovery }
@@ -43,58 +39,18 @@ struct Mender: Sendable {
 
   /// Makes a mender for a store that was opened as supervised.
   init(
-    _ store: Store, _ level: RepairLevel, _ options: CheckOptions, hasFailed: Flag,
-    cancellation: Flag
+    _ store: Store, _ level: RepairLevel, _ pass: CheckPass, _ cancellation: Flag
   ) throws(StoreError) {
-    self.store = store
-    self.level = level
-    (self.hasFailed, self.cancellation) = (hasFailed, cancellation)
-    isFirstPass = options.isFirstPass
-    keepsMissing = options.keepsMissing
+    (self.store, self.level, self.pass, self.cancellation) = (store, level, pass, cancellation)
     strays = StrayQuarantine(store.fileSystem, store.clock)
     dead = try store.recovery.deadSessionsNow()
-    if !dead.isEmpty {
-      try store.catalog.writer.completeRemovalOfAll()
-      // Before anything is removed as never promised.
-      do throws(StoreError) { try store.recovery.findLostRecords() } catch {
-        guard SystemError(error.errno).isPermission, level.reaches(.wrongMode) else { throw error }
-        try Self.openDirectories(of: store)
-        try store.recovery.findLostRecords()
-      }
-    }
+    if !dead.isEmpty { try store.catalog.writer.completeRemovalOfAll() }
     // They take room that the repair may need. The directories stay, until it has succeeded.
     store.recovery.removeFiles(ofSessions: dead)
+    // Before anything is removed as never promised.
+    isCompared = dead.isEmpty || (try? store.recovery.findLostRecords()) != nil
+    if !isCompared { pass.hasFailed.set() }
     wasWhole = store.catalog.isJournalWhole
-    sparesMissing = isFirstPass && wasWhole
-  }
-
-  /// Sets the modes of the shards and of the directories of keys that their owner cannot open.
-  private static func openDirectories(of store: Store) throws(StoreError) {
-    let (files, entries) = (store.fileSystem, store.catalog.entriesDirectory)
-    func open(_ name: PathName, in directory: Int32) throws(SystemError) {
-      let status = try files.status(at: name, in: directory)
-      if status.kind == .directory, status.mode & 0o700 != 0o700 {
-        _ = try setMode(name, in: directory, files)
-      }
-    }
-    do throws(SystemError) {
-      for number in 0..<Layout.shardCount {
-        let name = Layout.shard(number)
-        if files.isMissing(name, in: entries.directory.raw) { continue }
-        try open(name, in: entries.directory.raw)
-        let shard = try files.open(name, in: entries.directory, [.read, .directory])
-        var keys: [PathName] = []
-        try files.list(shard.raw) { name, kind in
-          if kind == .directory, Layout.keyHash(name, inShard: number) != nil {
-            keys.append(name)
-          }
-          return true
-        }
-        for key in keys { try open(key, in: shard.raw) }
-      }
-    } catch {
-      throw StoreError(error, path: "\(store.path)/entries")
-    }
   }
 
   /// Returns the position of a kind in the order of repairs. Wrong and misplaced names are repaired
@@ -138,6 +94,7 @@ extension Mender {
   private func mayMend(_ kind: FindingKind) -> Bool {
     switch kind {
     case .entryMissing, .bodyMissing, .bodyShort, .bodyLong, .bodyWrong: true
+    case .entryUnrecorded, .entryUnexplained, .bodyOrphan: isCompared && level.reaches(kind)
     default: level.reaches(kind)
     }
   }
@@ -229,14 +186,17 @@ extension Mender {
 
   /// Repairs a name in `directory`, anywhere in the store except in the directory of a key: a
   /// foreign file, or one of a wrong kind, mode or place.
+  ///
+  /// - Parameter isSearched: whether nothing below a directory is left that could not be read or placed.
   func mendStray(
-    _ suspicion: Suspicion, _ name: PathName, in directory: Int32
+    _ suspicion: Suspicion, _ name: PathName, in directory: Int32, isSearched: Bool
   ) -> MendAttempt {
-    guard level.reaches(suspicion.kind) else { return .none }
+    let isForeign = suspicion.kind == .entryMisplaced || suspicion.kind == .foreignFile
     return attempt(ofEntries: suspicion.kind == .entryMisplaced) { () throws(StoreError) in
-      if suspicion.kind == .entryMisplaced {
-        return try placeEntries(of: name, in: directory, suspicion.path)
+      if isForeign, (try? fileSystem.status(at: name, in: directory))?.kind == .directory {
+        return try placeEntries(of: name, in: directory, suspicion.path, mayMove: isSearched)
       }
+      guard level.reaches(suspicion.kind) else { return false }
       return try mend(suspicion.kind, name, in: directory, path: suspicion.path)
     }
   }
@@ -251,16 +211,22 @@ extension Mender {
   /// Renews the journal if it is not whole, and removes dead sessions. Called after all shards were
   /// repaired. Another check shows what is still wrong.
   ///
-  /// - Parameter journal: the suspicions about the journal.
-  func finish(journal: [Suspicion]) -> MendAttempt {
+  /// - Parameters:
+  ///   - journal: the suspicions about the journal.
+  ///   - giveUp: called with each entry without files that a damaged journal may have removed.
+  func finish(journal: [Suspicion], giveUp: (Slot) -> Void) -> MendAttempt {
     do throws(StoreError) {
-      try recovery.separateMissing()
+      if !catalog.isJournalWhole {
+        // What has no files may be what was not read, or is going to be placed.
+        if pass.missing == .wait ? !pass.foundAll : pass.hasFailed.isSet { return .none }
+        try recovery.separateMissing(giveUp)
+      }
       try recovery.takeUpAndRenew()
       try catalog.writer.cutTornTail()
       try removeForeignSegments(journal)
       try recovery.removeUnfinished()
       // Dead sessions are the sign that tree and journal have to be compared.
-      if hasFailed.isSet {
+      if pass.hasFailed.isSet {
         return .failed("not all could be mended; what dead processes left stays until it is")
       }
       try recovery.completeRemovals(of: dead)
@@ -303,13 +269,13 @@ extension Mender {
       try catalog.checkReadable()
       return try repair() ? .done : .none
     } catch {
-      if ofEntries { hasFailed.set() }
+      if ofEntries { pass.hasFailed.set() }
       return .failed("\(error.cause); \(error.remedy)")
     }
   }
 
   /// Whether entries that are missing or have no right body are given up.
-  var givesUp: Bool { level == .all && !sparesMissing && !keepsMissing && !hasFailed.isSet }
+  var givesUp: Bool { pass.missing == .giveUp && !pass.hasFailed.isSet }
 
   /// Whether the journal is whole, so that files without a record were never promised.
   var journalDecides: Bool { wasWhole && catalog.isJournalWhole }
@@ -328,8 +294,13 @@ extension Mender {
   }
 
   func makeKey(_ scene: KeyScene, _ shard: borrowing Shard) throws(StoreError) -> Descriptor {
-    let name = Layout.key(scene.hash)
-    return try guarded(scene.path) { () throws(SystemError) in
+    try make(Layout.key(scene.hash), shard, scene.path)
+  }
+
+  func make(
+    _ name: PathName, _ shard: borrowing Shard, _ path: [UInt8]
+  ) throws(StoreError) -> Descriptor {
+    try guarded(path) { () throws(SystemError) in
       try StorePlace.makeDirectory(name, shard.directory, fileSystem)
       return try fileSystem.open(name, in: shard.directory, [.read, .directory])
     }

@@ -1,14 +1,13 @@
 internal import CacheFormat
 internal import Synchronization
 
-/// A repair: it goes through the store until a pass repairs nothing, at most four times.
+/// A repair: it goes through the store until a pass repairs nothing, at most six times.
 ///
 /// A repair may show other damage. For example, a recovered entry has a wrong body, or an entry
-/// that was moved to its place meets another one there. The first pass spares entries that are
-/// missing or have no right body: a later shard may have them.
+/// that was moved to its place meets another one there.
 struct RepairRun {
   /// The most passes. The last one repairs nothing.
-  private static let maximumPasses = 4
+  private static let maximumPasses = 6
 
   let checker: StoreChecker
   let observer: any CheckObserver
@@ -20,29 +19,30 @@ struct RepairRun {
     let told = ToldFindings(observer)
     let hashed = HashedFiles(keepsAll: true)
     var options = checker.options
-    options.isFirstPass = true
     options.skippedShards = []
-    var run = CheckRun(checker, options, told, hashed)
-    var report = try run.perform()
-    if report.findings.isEmpty && !run.hasSpared.isSet { return report }
-    options.isFirstPass = false
-    for pass in 2...Self.maximumPasses {
-      options.keepsMissing = run.hasFailed.isSet
-      if pass == Self.maximumPasses { options.repair = nil }
+    var pass = CheckPass(.wait)
+    var report = try CheckRun(checker, options, pass, told, hashed).perform()
+    if report.findings.isEmpty && !pass.hasSpared.isSet { return report }
+    for number in 2...Self.maximumPasses {
+      if number == Self.maximumPasses { options.repair = nil }
+      pass = CheckPass(next(after: pass, told))
       told.beginPass()
-      run = CheckRun(checker, options, told, hashed)
-      let last = try run.perform()
+      let last = try CheckRun(checker, options, pass, told, hashed).perform()
       told.endPass(isPartial: last.partialCause != nil)
       report.partialCause = last.partialCause
       (report.entries, report.unsettled, report.files) = (last.entries, last.unsettled, last.files)
       (report.bodyBytes, report.journalBytes) = (last.bodyBytes, last.journalBytes)
       report.storeID = report.storeID ?? last.storeID
-      // If nothing fails any more, the next pass gives up what is missing.
-      let givesUpNext = options.keepsMissing && !run.hasFailed.isSet
-      if !told.hasRepaired && !givesUpNext { break }
+      if !told.hasRepaired, next(after: pass, told) == pass.missing { break }
     }
     report.findings = told.counts
     return report
+  }
+
+  /// Returns what the next pass does with entries that are missing or have no right body.
+  private func next(after pass: CheckPass, _ told: ToldFindings) -> CheckPass.Missing {
+    if pass.foundAll { return checker.options.repair == .all ? .giveUp : .keep }
+    return told.hasRepaired ? .wait : .keep
   }
 }
 

@@ -1,3 +1,4 @@
+import CLibrary
 import CacheFormat
 import CacheSystem
 import Testing
@@ -78,7 +79,7 @@ private struct Case {
     #expect(test.kinds == [.entryMissing])
     test.directory = .other(.link)
     #expect(test.kinds == [.entryMissing, .wrongKind])
-    test.directory = .unreadable(.inputOutput)
+    test.directory = .unreadable(.inputOutput, nil)
     #expect(test.kinds == [.unreadable], "it may be there")
     test = Case()
     (test.metadata, test.bodies) = ([:], [:])
@@ -192,6 +193,31 @@ private struct Case {
     #expect(test.kinds.isEmpty)
     test.bodies = [:]
     #expect(test.kinds == [.bodyMissing])
+    // A body alone may be that of an entry in the index.
+    test = Case()
+    (test.slots, test.metadata, test.context.hasIndex) = ([], [:], false)
+    #expect(test.kinds.isEmpty)
+  }
+
+  @Test func `what cannot be read because of its mode has a wrong mode, and nothing else`() {
+    for (owner, kinds) in [(7, [.wrongMode]), (8, [.wrongMode, .wrongOwner, .unreadable])]
+      as [(UInt32, Set<FindingKind>)]
+    {
+      var test = Case()
+      var status = Case.status(kind: .directory, mode: 0)
+      status.owner = owner
+      test.directory = .unreadable(SystemError(EACCES), status)
+      #expect(test.kinds == kinds)
+      test = Case()
+      status = Case.status(mode: 0)
+      status.owner = owner
+      test.metadata[0] = MetadataScene(status: status, reading: .unreadable(SystemError(EACCES)))
+      #expect(test.kinds == kinds)
+    }
+    var test = Case()
+    let status = Case.status(kind: .directory, mode: 0o700)
+    test.directory = .unreadable(SystemError(EACCES), status)
+    #expect(test.kinds == [.unreadable])
   }
 
   @Test func `what was given up comes back only whole`() {
@@ -227,7 +253,7 @@ private struct Case {
     #expect(test.kinds == [.metadataForeign])
     test = Case()
     test.metadata = [0: Case.document(Case.facts(key: "other"))]
-    #expect(test.kinds == [.metadataForeign], "the place is taken")
+    #expect(test.kinds == [.entryMisplaced], "in the directory of a recorded key")
   }
 
   @Test func `modes and foreign names are found beside all else`() throws {

@@ -51,6 +51,87 @@ import Testing
     #expect(try sandbox.kept(model) == model.all)
   }
 
+  @Test(arguments: RepairLevel.allCases, ["shard", "entries", "store"])
+  func `whole folders in lost+found and elsewhere are searched`(
+    _ level: RepairLevel, _ part: String
+  ) throws {
+    for target in ["lost+found/#12", "old"] {
+      let sandbox = CheckSandbox()
+      let model = try sandbox.fillModel()
+      let shard = String(try sandbox.directory(of: "single5").prefix(10))
+      try sandbox.makeDirectory("lost+found")
+      try sandbox.move(part == "shard" ? shard : "entries", to: "../moved")
+      if part == "store" {
+        try sandbox.makeDirectory(target)
+        try sandbox.move("../moved", to: "\(target)/entries")
+      } else {
+        try sandbox.move("../moved", to: target)
+      }
+      #expect(try sandbox.expectRepaired(level).report.lostEntries == 0)
+      #expect(try sandbox.names("lost+found") == [])
+      #expect(try sandbox.kept(model) == model.all)
+    }
+  }
+
+  @Test func `what is missing is not given up while lost+found has unknown files`() throws {
+    let sandbox = CheckSandbox()
+    let model = try sandbox.fillModel()
+    let directory = try sandbox.directory(of: "single5")
+    let names = try sandbox.names(directory)
+    try sandbox.makeDirectory("lost+found")
+    for name in names { try sandbox.move("\(directory)/\(name)", to: "lost+found/#\(name)") }
+    try sandbox.remove(directory)
+    #expect(try sandbox.forecast(.deep).report.lostEntries == 0)
+    for _ in 0..<2 {
+      let repaired = try sandbox.repair()
+      #expect(repaired.kinds == [.entryMissing, .unreadable])
+      #expect(repaired.report.lostEntries == 0)
+    }
+    try sandbox.makeDirectory(directory)
+    for name in names { try sandbox.move("lost+found/#\(name)", to: "\(directory)/\(name)") }
+    // What is not needed may stay.
+    try sandbox.write("lost+found/#1", [1])
+    #expect(try sandbox.repair().findings == [])
+    #expect(try sandbox.kept(model) == model.all)
+  }
+
+  @Test func `lost+found of root keeps no repair, unless an entry is missing`() throws {
+    let sandbox = CheckSandbox()
+    _ = try sandbox.fillModel()
+    try sandbox.makeDirectory("lost+found")
+    try sandbox.makeDirectory("lost+found/#1")
+    try sandbox.makeDirectory("staging/0123456789abcdef")
+    let files = filesOfAVolume()
+    #expect(try sandbox.check(fileSystem: files).kinds == [.stagingLeft])
+    #expect(try sandbox.repair(.safe, fileSystem: files).unrepaired == [])
+    try sandbox.removeTree(try sandbox.directory(of: "single5"))
+    let repaired = try sandbox.repair(.all, fileSystem: files)
+    #expect(repaired.kinds == [.entryMissing, .unreadable] && repaired.report.lostEntries == 0)
+  }
+
+  @Test(arguments: ["old", "old/x", "lost+found"])
+  func `a foreign directory that its owner cannot open is opened and searched`(
+    _ closed: String
+  ) throws {
+    let sandbox = CheckSandbox()
+    let model = try sandbox.fillModel()
+    try sandbox.makeDirectory(closed.hasPrefix("old") ? "old" : closed)
+    let target = closed == "lost+found" ? "\(closed)/#1" : "old/x"
+    try sandbox.move(try sandbox.directory(of: "single5"), to: target)
+    try sandbox.setMode(closed, 0)
+    // Root may open it all the same.
+    let (files, root) = (FaultyFiles(), sandbox.inside(closed))
+    files.faults.set { call in
+      let isClosed = call.kind == .open && root.hasSuffix("/\(call.name)")
+      return isClosed && modeOf(root) == 0 ? SystemError(EACCES) : nil
+    }
+    let checked = try sandbox.check(fileSystem: files)
+    #expect(checked.kinds.contains(.wrongMode) && !checked.kinds.contains(.unreadable))
+    let repaired = try sandbox.repair(.all, fileSystem: files)
+    #expect(repaired.unrepaired == [] && repaired.report.lostEntries == 0)
+    #expect(try sandbox.kept(model) == model.all)
+  }
+
   @Test func `directories nested very deep are not walked`() throws {
     let sandbox = try CheckSandbox.withOneEntry()
     let files = RealFileSystem()
@@ -113,4 +194,10 @@ import Testing
       for body in bodies { #expect(store.lookUp("\(body[0])").entry?.body == body) }
     }
   }
+}
+
+private func modeOf(_ path: String) -> UInt32 {
+  var found = stat()
+  // Safety: the call fills the value.
+  return unsafe lstat(path, &found) == 0 ? UInt32(found.st_mode) & 0o777 : 0
 }

@@ -22,7 +22,7 @@ import Testing
     let directory = try RealFileSystem().open(
       userPath: sandbox.inside(try sandbox.key()), [.read, .directory])
     try body(
-      try Mender(store, .all, CheckOptions(), hasFailed: Flag(), cancellation: Flag()),
+      try Mender(store, .all, CheckPass(), Flag()),
       KeyScene(hash: hash, IndexedKey()), directory,
       Digest(hashing: [1, 2, 3]))
   }

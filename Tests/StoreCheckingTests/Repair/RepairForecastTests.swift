@@ -1,3 +1,4 @@
+import CLibrary
 import CacheFormat
 import CacheStore
 import CacheSystem
@@ -41,6 +42,25 @@ import Testing
     #expect(try sandbox.kept(model) == model.all.filter { $0.key != "single2" })
   }
 
+  @Test func `what a later shard cannot read may be an entry that is missing`() throws {
+    let sandbox = CheckSandbox()
+    _ = try sandbox.fillModel()
+    let paths = try ["single2", "single3", "single5"].map { try sandbox.directory(of: $0) }.sorted()
+    try sandbox.removeTree(paths[0])
+    try sandbox.removeTree(paths[1])
+    let files = FaultyFiles()
+    files.faults.set { $0.kind == .list && $0.name == paths[2].suffix(30) ? .inputOutput : nil }
+    let forecast = try sandbox.forecast(.deep, fileSystem: files)
+    #expect(forecast.findings.reduce(0) { $0 + $1.lostEntries } == 0)
+    #expect(forecast.report.lostEntries == 0)
+    // Its mode would be set.
+    try sandbox.setMode(paths[2], 0)
+    let forecastOfMode = try sandbox.forecast(.deep, fileSystem: files.refusing(paths[2]))
+    #expect(forecastOfMode.kinds == [.entryMissing, .entryMissing, .wrongMode])
+    #expect(forecastOfMode.report.lostEntries == 2)
+    #expect(try sandbox.repair(.all).report.lostEntries == 2)
+  }
+
   @Test func `what is damaged but not lost is not counted, and a forecast changes nothing`() throws
   {
     let sandbox = CheckSandbox()
@@ -56,5 +76,15 @@ import Testing
     }
     #expect(try sandbox.repair(.all, .deep).report.lostEntries == 1)
     #expect(try sandbox.kept(model) == model.all.filter { $0.key != "single3" })
+  }
+}
+
+extension FaultyFiles {
+  /// Lets nobody open a directory.
+  fileprivate func refusing(_ path: String) -> FaultyFiles {
+    faults.set { call in
+      call.kind == .open && path.hasSuffix("/\(call.name)") ? SystemError(EACCES) : nil
+    }
+    return self
   }
 }

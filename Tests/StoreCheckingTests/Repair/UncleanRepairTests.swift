@@ -43,8 +43,10 @@ import Testing
     store.close()
   }
 
-  @Test(arguments: [false, true])
-  func `a directory that its owner cannot open keeps no repair`(isShard: Bool) throws {
+  @Test(arguments: [false, true], [false, true])
+  func `a directory that its owner cannot open keeps no repair`(
+    isShard: Bool, hasDeadSession: Bool
+  ) throws {
     let sandbox = CheckSandbox()
     var path = ""
     try sandbox.fill { store in
@@ -54,18 +56,45 @@ import Testing
       path = "entries/\(Layout.keyPath(store.catalog.hash("3")).text)"
       if isShard { path = path.split(separator: "/").dropLast().joined(separator: "/") }
     }
-    try sandbox.makeDirectory("staging/00000000000000aa")
+    if hasDeadSession { try sandbox.makeDirectory("staging/00000000000000aa") }
     let blocked = "\(sandbox.root)/\(path)"
     try FileManager.default.setAttributes([.posixPermissions: 0], ofItemAtPath: blocked)
     // Root may open it all the same.
     let files = FaultyFiles()
     files.faults.set { call in
-      guard call.kind == .open, blocked.hasSuffix(call.name) else { return nil }
+      guard call.kind == .open, blocked.hasSuffix("/\(call.name)") else { return nil }
       let mode = try? FileManager.default.attributesOfItem(atPath: blocked)[.posixPermissions]
       return mode as? Int == 0 ? SystemError(EACCES) : nil
     }
+    let kinds = Set(try sandbox.check(fileSystem: files).kinds)
+    #expect(kinds.subtracting([.stagingLeft]) == [.wrongMode])
     #expect(try sandbox.repair(.safe, fileSystem: files).unrepaired == [])
     #expect(try sandbox.check(.deep).findings == [])
+  }
+
+  @Test(arguments: RepairLevel.allCases)
+  func `beside a directory that cannot be read, all else is repaired, and nothing removed`(
+    _ level: RepairLevel
+  ) throws {
+    let sandbox = CheckSandbox()
+    let model = try sandbox.fillModel()
+    let name = try sandbox.directory(of: "single5").suffix(30)
+    let directory = try sandbox.forget("single2")
+    try sandbox.move("../away", to: directory)
+    let metadata = try RepairCase.metadata(sandbox, "single3")
+    try sandbox.remove(metadata)
+    try sandbox.makeDirectory("staging/00000000000000aa")
+    try sandbox.write("staging/00000000000000aa/1", [1])
+    let files = FaultyFiles()
+    files.faults.set { $0.kind == .list && $0.name == name ? .inputOutput : nil }
+    let repaired = try sandbox.repair(level, fileSystem: files)
+    #expect(repaired.report.partialCause == nil && !repaired.kinds.contains(.bodyOrphan))
+    #expect(Set(repaired.unrepaired.map(\.kind)) == [.unreadable, .entryUnrecorded, .stagingLeft])
+    #expect(try sandbox.bytes(metadata).count > 0)
+    #expect(try sandbox.names(directory).count == 2)
+    #expect(try sandbox.names("staging/00000000000000aa") == [])
+    #expect(try sandbox.expectRepaired(level).report.lostEntries == 0)
+    #expect(try sandbox.kept(model).count == model.all.count - 1)
   }
 
   @Test(arguments: [false, true])

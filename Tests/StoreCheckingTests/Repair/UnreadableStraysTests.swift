@@ -186,6 +186,34 @@ import Testing
     #expect(try sandbox.kept(model) == model.all)
   }
 
+  @Test(arguments: [false, true])
+  func `with a damaged journal, an entry of which a later shard has the files is not given up`(
+    isReadable: Bool
+  ) throws {
+    for settling in [Settling.atOnce, .within(seconds: 3_600)] {
+      let sandbox = CheckSandbox()
+      let model = try sandbox.fillModel(settling: settling)
+      let directory = try sandbox.directory(of: "single7")
+      let shard = directory.hasPrefix("entries/ff") ? "entries/fe" : "entries/ff"
+      if try !sandbox.names("entries").contains(String(shard.suffix(2))) {
+        try sandbox.makeDirectory(shard)
+      }
+      try sandbox.move(directory, to: "\(shard)/zz")
+      let segment = "journal/" + (try #require(try sandbox.names("journal").last))
+      try sandbox.flip(segment, at: try #require(try sandbox.records(segment).last).lowerBound + 20)
+      let files = FaultyFiles()
+      if !isReadable {
+        files.faults.set { $0.kind == .list && $0.name == "zz" ? .inputOutput : nil }
+      }
+      let repaired = try sandbox.repair(.all, fileSystem: files)
+      #expect(repaired.report.lostEntries == 0)
+      #expect(repaired.kinds.contains(.unreadable) != isReadable)
+      #expect(try sandbox.repair().report.lostEntries == 0)
+      #expect(try sandbox.check(.deep).findings == [])
+      #expect(try sandbox.kept(model) == model.all)
+    }
+  }
+
   @Test func `what could be an entry that cannot be read is not forecast as lost`() throws {
     let sandbox = try sandbox(.movedOneLevelDown)
     let files = FaultyFiles()
@@ -198,7 +226,8 @@ import Testing
     let listener = Listener()
     let options = CheckOptions(depth: .deep, repair: .all, jobs: 1, fileSystem: files)
     let checker = StoreChecker(at: sandbox.root, options: options)
-    _ = try? CheckRun(checker, options, listener, HashedFiles(keepsAll: true)).perform()
+    _ = try? CheckRun(checker, options, CheckPass(), listener, HashedFiles(keepsAll: true))
+      .perform()
     return listener.findings
   }
 }
