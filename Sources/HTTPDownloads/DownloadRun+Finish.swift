@@ -67,7 +67,7 @@ extension DownloadRun {
       try part.flush()
       return part.finishDigest()
     }
-    guard let stated, let digest, let actual = StatedDigest(stated.algorithm, digest),
+    guard let stated, let digest, let actual = try? StatedDigest(stated.algorithm, digest),
       actual != stated
     else { return }
     try await perform { () throws(SystemError) in try part.restart() }

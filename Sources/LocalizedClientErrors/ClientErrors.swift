@@ -21,6 +21,7 @@ extension ContentCodingError: DescribedError {}
 extension CredentialVaultError: DescribedError {}
 extension DownloadError: DescribedError {}
 extension FingerprintKeyError: DescribedError {}
+extension InvalidDigest: DescribedError {}
 extension InvalidURL: DescribedError {}
 extension NotStored: DescribedError {}
 extension PinError: DescribedError {}

@@ -137,7 +137,7 @@ extension OfflineCache {
     _ bytes: [UInt8]?, _ wanted: DownloadRequest, _ asked: AskedRequest
   ) throws(URLError) {
     guard let digest = wanted.digest, let bytes,
-      let actual = StatedDigest(digest.algorithm, bytes), actual != digest
+      let actual = try? StatedDigest(digest.algorithm, bytes), actual != digest
     else { return }
     throw URLError(
       DownloadError(

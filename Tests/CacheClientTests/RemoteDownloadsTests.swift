@@ -116,10 +116,10 @@ struct RemoteDownloadsTests {
     let (new, memory) = (content(5_000, seed: 2), MemoryServer())
     try await download(server(content(9)), memory)
     let origin = server(new)
-    let right = try #require(StatedDigest(.sha256, MessageDigest.of(new, .sha256)))
+    let right = try StatedDigest(.sha256, MessageDigest.of(new, .sha256))
     let file = try await download(origin, memory, digest: right)
     #expect(file.bytes == new && !file.isFound && origin.requests.count == 1)
-    let wrong = try #require(StatedDigest(.sha256, MessageDigest.of([], .sha256)))
+    let wrong = try StatedDigest(.sha256, MessageDigest.of([], .sha256))
     let error = await #expect(throws: DownloadError.self) {
       try await download(origin, memory, digest: wrong)
     }

@@ -129,8 +129,8 @@ struct DownloadDisturbedTests {
     request.expiry = DownloadExpiry(after: how == "valid" ? 0 : 100)
     let downloader = sandbox.downloader(server)
     _ = try await downloader.download(request)
-    let right = try #require(StatedDigest(.sha256, MessageDigest.of(big, .sha256)))
-    let wrong = try #require(StatedDigest(.sha256, MessageDigest.of([], .sha256)))
+    let right = try StatedDigest(.sha256, MessageDigest.of(big, .sha256))
+    let wrong = try StatedDigest(.sha256, MessageDigest.of([], .sha256))
     request.digest = right
     if how == "offline" {
       #expect(try await downloader.fileNow(request) != nil)
@@ -153,7 +153,7 @@ struct DownloadDisturbedTests {
     let first = downloader.start(sandbox.asked())
     await eventually { first.progress.received > 0 }
     var request = sandbox.asked()
-    let wrong = try #require(StatedDigest(.sha256, MessageDigest.of([], .sha256)))
+    let wrong = try StatedDigest(.sha256, MessageDigest.of([], .sha256))
     request.digest = wrong
     let second = downloader.start(request)
     #expect(second !== first)
@@ -173,7 +173,7 @@ struct DownloadDisturbedTests {
     let newer = content(600_000, seed: 2)
     server.change(newer, tag: "\"2\"")
     var request = sandbox.asked("other")
-    request.digest = StatedDigest(.sha256, MessageDigest.of(newer, .sha256))
+    request.digest = try StatedDigest(.sha256, MessageDigest.of(newer, .sha256))
     let second = downloader.start(request)
     gate.open()
     #expect(await cause(of: first) == nil)

@@ -194,7 +194,7 @@ struct DownloadReuseTests {
     let first = downloader.start(sandbox.asked())
     await eventually { first.progress.received > 0 }
     var second = sandbox.asked("second")
-    second.digest = StatedDigest(.sha256, hex: String(repeating: "0", count: 64))
+    second.digest = try StatedDigest(.sha256, hex: String(repeating: "0", count: 64))
     let copying = downloader.start(second)
     gate.open()
     _ = try await first.value()
@@ -269,7 +269,7 @@ struct DownloadReuseTests {
     var asked = sandbox.asked()
     _ = try await downloader.download(asked)
     try sandbox.undoRename(of: "file")
-    asked.digest = StatedDigest(
+    asked.digest = try StatedDigest(
       .sha256, MessageDigest.of(isRight ? content(100_000) : [], .sha256))
     let cause = await sandbox.failure(downloader, asked)
     #expect((cause == nil) == isRight && server.requests.count == (isRight ? 1 : 2))

@@ -11,7 +11,7 @@ struct StatedDigestTests {
   private let big = content(1_000_000)
 
   private func digest(_ algorithm: DigestAlgorithm, _ bytes: [UInt8]) throws -> StatedDigest {
-    try #require(StatedDigest(algorithm, MessageDigest.of(bytes, algorithm)))
+    try StatedDigest(algorithm, MessageDigest.of(bytes, algorithm))
   }
 
   @Test(arguments: DigestAlgorithm.allCases)
@@ -116,13 +116,29 @@ struct StatedDigestTests {
     #expect(sandbox.bytes() == big)
   }
 
+  @Test func `what is no digest is an error that says why`() {
+    let hex = String(repeating: "0", count: 64)
+    func error(_ text: String) -> InvalidDigest? {
+      #expect(throws: InvalidDigest.self) { try StatedDigest(.sha256, hex: text) }
+    }
+    #expect(error(String(hex.dropLast())) == .digits(count: 63, expected: 64))
+    #expect(error(hex + "00") == .digits(count: 66, expected: 64))
+    #expect(error("") == .digits(count: 0, expected: 64))
+    for text in ["zz" + hex.dropFirst(2), " " + hex, "sha256:" + hex, hex + "\n"] {
+      #expect(error(text) == .characters)
+    }
+    #expect(throws: InvalidDigest.bytes(count: 20, expected: 32)) {
+      try StatedDigest(.sha256, [UInt8](repeating: 0, count: 20))
+    }
+    #expect(
+      InvalidDigest.digits(count: 63, expected: 64).description
+        == "the digest has 63 hex digits, not 64; copy all of them, or correct the algorithm")
+  }
+
   @Test func `digests are read from hex, and from fields of any shape`() throws {
     let bytes = MessageDigest.of([], .sha256)
     let hex = "E3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
-    #expect(StatedDigest(.sha256, hex: hex)?.bytes == bytes)
-    #expect(StatedDigest(.sha256, hex: String(hex.dropLast())) == nil)
-    #expect(StatedDigest(.sha256, hex: hex + "00") == nil)
-    #expect(StatedDigest(.sha256, hex: "zz" + hex.dropFirst(2)) == nil)
+    #expect(try StatedDigest(.sha256, hex: hex).bytes == bytes)
     for value in ["", "sha-256=1", "sha-256=:AAAA:", "sha-256", "x"] {
       #expect(
         StatedDigest(of: HTTPResponseHead(status: 200, fields: [HTTPField("Repr-Digest", value)]))

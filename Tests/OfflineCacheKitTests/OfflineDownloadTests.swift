@@ -110,7 +110,7 @@ struct OfflineDownloadTests {
     #expect(fourth.metadata?.source == .file && fourth.metadata?.isStale == true)
     #expect(
       fourth.metadata?.reason.hasPrefix(
-        "it was downloaded before, and the origin cannot be reached: ") == true)
+        "it was downloaded before, and the server could not be reached: ") == true)
     sandbox.cache.offlineMode = .always
     let fifth = try await sandbox.cache.download(for: request, to: file)
     #expect(fifth.metadata?.source == .file)
@@ -127,7 +127,7 @@ struct OfflineDownloadTests {
       for: sandbox.request(), to: sandbox.folder.appendingPathComponent("first"))
     sandbox.cache.offlineMode = .always
     let file = sandbox.folder.appendingPathComponent("second")
-    let right = StatedDigest(.sha256, MessageDigest.of(Self.body, .sha256))
+    let right = try StatedDigest(.sha256, MessageDigest.of(Self.body, .sha256))
     let response = try await sandbox.cache.download(
       for: sandbox.request(), to: file, settings: DownloadSettings(digest: right))
     #expect(response.metadata?.source != .file && response.metadata?.source != .network)
@@ -138,7 +138,7 @@ struct OfflineDownloadTests {
     #expect(third.metadata?.source != .file && third.metadata?.source != .network)
     sandbox.cache.offlineMode = .always
     try FileManager.default.removeItem(at: file)
-    let wrong = StatedDigest(.sha256, MessageDigest.of([], .sha256))
+    let wrong = try StatedDigest(.sha256, MessageDigest.of([], .sha256))
     let error = await #expect(throws: URLError.self) {
       try await sandbox.cache.download(
         for: sandbox.request(), to: file, settings: DownloadSettings(digest: wrong))
@@ -156,7 +156,7 @@ struct OfflineDownloadTests {
     try sandbox.cache.store(
       CachedURLResponse(response: response, data: Data("old".utf8)), for: sandbox.request())
     let file = sandbox.folder.appendingPathComponent("file")
-    let right = StatedDigest(.sha256, MessageDigest.of(Self.body, .sha256))
+    let right = try StatedDigest(.sha256, MessageDigest.of(Self.body, .sha256))
     let answer = try await sandbox.cache.download(
       for: sandbox.request(), to: file, settings: DownloadSettings(digest: right))
     #expect(answer.metadata?.source == .network)
@@ -181,7 +181,7 @@ struct OfflineDownloadTests {
   @Test func `a wrong digest is an error that says so`() async throws {
     let sandbox = try sandbox(Server())
     let file = sandbox.folder.appendingPathComponent("file")
-    let wrong = StatedDigest(.sha256, MessageDigest.of([], .sha256))
+    let wrong = try StatedDigest(.sha256, MessageDigest.of([], .sha256))
     let error = await #expect(throws: URLError.self) {
       try await sandbox.cache.download(
         for: sandbox.request(), to: file, settings: DownloadSettings(digest: wrong))
@@ -189,7 +189,7 @@ struct OfflineDownloadTests {
     #expect(error?.code == .cannotDecodeRawData)
     #expect(error?.cause is DownloadError)
     #expect(sandbox.files.isEmpty)
-    let right = StatedDigest(.sha256, MessageDigest.of(Self.body, .sha256))
+    let right = try StatedDigest(.sha256, MessageDigest.of(Self.body, .sha256))
     try await sandbox.cache.download(
       for: sandbox.request(), to: file, settings: DownloadSettings(digest: right))
     #expect(sandbox.files == ["file"])

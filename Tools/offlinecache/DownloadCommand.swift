@@ -232,7 +232,7 @@ enum DownloadCommand: ToolCommand {
 extension ValueKind where Value == StatedDigest {
   static var sha256: ValueKind {
     ValueKind("HEX", expected: "64 hex digits, as sha256sum prints them") {
-      StatedDigest(.sha256, hex: $0)
+      try? StatedDigest(.sha256, hex: $0)
     }
   }
 }
