@@ -154,7 +154,10 @@ extension Download {
     state.withLock { state in
       let before = state.progress.phase
       change(&state.progress)
-      if state.progress.phase != before { state.rate.restart() }
+      if state.progress.phase != before {
+        state.rate.restart()
+        state.progress.bytesPerSecond = nil
+      }
       state.lastTold = .now
     }
     listeners.tell { progress }
@@ -165,8 +168,7 @@ extension Download {
     let now = ContinuousClock.now
     let isTold = state.withLock { state in
       state.progress.received = received
-      state.progress.bytesPerSecond =
-        state.rate.note(received, at: now) ?? state.progress.bytesPerSecond
+      if let rate = state.rate.note(received, at: now) { state.progress.bytesPerSecond = rate }
       if let last = state.lastTold, now - last < Self.interval { return false }
       state.lastTold = now
       return true

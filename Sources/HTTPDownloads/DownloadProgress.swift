@@ -29,7 +29,8 @@ public struct DownloadProgress: Sendable, Hashable {
   /// The length of the whole file in bytes, or `nil` if it is not known.
   public var total: UInt64?
 
-  /// The bytes per second of the last five seconds, or `nil` if nothing was received yet.
+  /// The bytes per second of the last five seconds in which bytes came, or `nil` if none came in this
+  /// phase.
   public var bytesPerSecond: Double?
 
   package init() {}

@@ -65,9 +65,7 @@ public final class OfflineDownload: Sendable {
       for await update in updates {
         if let total = update.total { progress.totalUnitCount = Int64(clamping: total) }
         progress.completedUnitCount = Int64(clamping: update.received)
-        if let rate = update.bytesPerSecond {
-          progress.setUserInfoObject(Int(rate), forKey: .throughputKey)
-        }
+        progress.setUserInfoObject(update.bytesPerSecond.map { Int($0) }, forKey: .throughputKey)
       }
     }
     return progress

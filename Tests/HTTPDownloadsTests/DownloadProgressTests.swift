@@ -1,3 +1,4 @@
+import ClientTesting
 import Testing
 
 @testable import HTTPDownloads
@@ -11,5 +12,14 @@ import Testing
     for second in 2...20 { _ = meter.note(1000, at: start + .seconds(second)) }
     #expect(meter.note(1000, at: start + .seconds(21)) == 0)
     #expect(meter.note(10, at: start + .seconds(22)) == nil)
+  }
+
+  @Test func `a pause has no rate`() {
+    let download = Download(DownloadRequest(request("/a"), to: "/f"))
+    download.tell { $0.phase = .receiving }
+    download.tell { $0.bytesPerSecond = 1000 }
+    #expect(download.progress.bytesPerSecond == 1000)
+    download.tell { $0.phase = .paused }
+    #expect(download.progress.bytesPerSecond == nil)
   }
 }
