@@ -5,18 +5,25 @@ import CacheSystem
 struct FilePlace: Sendable {
   let path: String
 
+  /// Returns the path of a file or folder.
+  ///
+  /// - Throws: `unsupportedURL` for a URL that is not a file URL.
+  static func path(of file: URL) throws(URLError) -> String {
+    guard file.isFileURL else {
+      throw URLError(
+        .unsupportedURL, url: file,
+        cause: "\(file): it is no URL of a file; make it with URL(fileURLWithPath:)")
+    }
+    return file.absoluteURL.path
+  }
+
   /// Checks the path of a file.
   ///
   /// - Throws: `unsupportedURL` for a URL that is not a file URL, `fileIsDirectory`;
   ///   `cannotCreateFile` for the name of a hidden file of downloads, and for a device, a pipe or a
   ///   socket, which would be replaced.
   init(_ file: URL) throws(URLError) {
-    guard file.isFileURL else {
-      throw URLError(
-        .unsupportedURL, url: file,
-        cause: "\(file): it is no URL of a file; make it with URL(fileURLWithPath:)")
-    }
-    path = file.absoluteURL.path
+    path = try Self.path(of: file)
     guard !DownloadRequest.isReserved(UserPath.split(path).name) else {
       throw URLError(
         .cannotCreateFile, url: nil,

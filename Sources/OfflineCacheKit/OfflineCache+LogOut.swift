@@ -9,11 +9,12 @@ public struct LogOutError: Error, Sendable, CustomStringConvertible {
   public internal(set) var store: StoreError?
 
   /// The reasons why downloads are left, at most one for each folder.
-  public internal(set) var downloads: [DownloadError] = []
+  public internal(set) var downloads: [URLError] = []
 
   /// The problems and the advice.
   public var description: String {
-    ([vault?.description, store?.description].compactMap(\.self) + downloads.map(\.description))
+    ([vault?.description, store?.description].compactMap(\.self)
+      + downloads.map(\.localizedDescription))
       .joined(separator: "; ")
   }
 }
@@ -27,7 +28,7 @@ extension OfflineCache {
   /// 3. Downloads in progress, also paused ones, which are cancelled for all their callers.
   /// 4. Everything in the store, and the responses in memory.
   /// 5. The downloads in these folders: the files that nobody has changed since, and the bytes of
-  ///    interrupted ones.
+  ///    interrupted ones. A folder that does not exist has none.
   ///
   /// Wait for it before the next user logs in.
   ///
@@ -48,10 +49,17 @@ extension OfflineCache {
       failure.store = error
     }
     for folder in folders {
-      do throws(DownloadError) { try await downloader.removeAll(in: folder.path) } catch {
+      do throws(URLError) { try await removeDownloads(in: folder) } catch {
         failure.downloads.append(error)
       }
     }
     if failure.vault != nil || failure.store != nil || !failure.downloads.isEmpty { throw failure }
+  }
+
+  private func removeDownloads(in folder: URL) async throws(URLError) {
+    let path = try FilePlace.path(of: folder)
+    do throws(DownloadError) { try await downloader.removeAll(in: path) } catch {
+      throw URLError(error, url: nil)
+    }
   }
 }

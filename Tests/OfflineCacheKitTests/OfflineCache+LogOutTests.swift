@@ -182,13 +182,16 @@ import Testing
     let sandbox = try FaceSandbox(options)
     _ = try await sandbox.cache.data(for: sandbox.request())
     let missing = sandbox.folder.appendingPathComponent("missing")
+    let file = sandbox.folder.appendingPathComponent("file")
+    try Data().write(to: file)
+    let remote = try #require(URL(string: "http://example.org" + sandbox.folder.path))
     let error = try #require(
       await #expect(throws: LogOutError.self) {
-        try await sandbox.cache.logOut(downloadsIn: [missing])
+        try await sandbox.cache.logOut(downloadsIn: [missing, file, remote])
       })
     #expect(error.vault?.code == .untrusted)
     #expect(error.store == nil)
-    #expect(error.downloads.map(\.cause) == [.file(.notFound)])
+    #expect(error.downloads.map(\.code) == [.cannotCreateFile, .unsupportedURL])
     #expect((error as any Error).localizedDescription == error.description)
     #expect(sandbox.cache.store.statistics.entries == 0)
   }
