@@ -10,12 +10,12 @@ public enum ContentCodingError: Error, Sendable, Hashable, CustomStringConvertib
   /// zlib cannot allocate memory.
   case outOfMemory
 
-  /// The problem and the remedy.
+  /// The problem, without a remedy: errors that have this one as their cause give one.
   public var description: String {
     switch self {
-    case .damaged(let coding): "the \(coding) data is damaged; fetch it again, or take it coded"
-    case .truncated(let coding): "the \(coding) data is cut short; fetch it again"
-    case .outOfMemory: "there is no memory to decode with; close something and try again"
+    case .damaged(let coding): "the \(coding) data is damaged"
+    case .truncated(let coding): "the \(coding) data is cut short"
+    case .outOfMemory: "there is no memory to decode with"
     }
   }
 }

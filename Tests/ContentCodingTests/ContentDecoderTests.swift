@@ -119,13 +119,6 @@ struct ContentDecoderTests {
     }
   }
 
-  @Test("an error says what to do")
-  func descriptions() {
-    #expect(
-      ContentCodingError.truncated(coding: "gzip").description
-        == "the gzip data is cut short; fetch it again")
-  }
-
   @Test("a bomb comes in bounded pieces, however much it stands for")
   func bomb() throws {
     // Members in a row, as the file of gigabytes would take the time of many tests.
