@@ -32,6 +32,21 @@ import ToolTesting
     #expect(try names(in: tool.folder).filter { $0.hasSuffix(".part") } == [])
   }
 
+  @Test func `what a look-up has found damaged is in the quarantine`() throws {
+    let tool = ToolRun()
+    #expect(try tool.run("put", "k", "-", input: [UInt8](repeating: 1, count: 20_000)).status == 0)
+    let shell = #"for body in "$0"/entries/*/*/*.body; do : > "$body" || exit 1; done"#
+    #expect(try Child("/bin/sh", ["-c", shell, tool.store].map { Array($0.utf8) }).wait() == 0)
+    let get = try tool.run("get", "k")
+    #expect(get.status == 2)
+    #expect(
+      get.errors
+        == "offlinecache: k: the entry was damaged, and is in the quarantine of the store now, so "
+        + "fetch or put it again; or it may not be read, which 'cachefsck' reports\n")
+    #expect(try names(in: tool.store + "/quarantine").count == 1)
+    #expect(try tool.run("get", "k").status == 1)
+  }
+
   @Test(arguments: lengths)
   func `a damaged page is fetched again or offline an error`(length: Int) throws {
     let (tool, origin) = (ToolRun(), try LoopbackOrigin())

@@ -145,6 +145,13 @@ import ToolTesting
       "offlinecache: http://a: no key begins with this; the key of a page is 'GET http://a/'\n"
     #expect(try tool.run("rm", "--prefix", "http://a").errors == hint + "removed 0 entries\n")
     #expect(try tool.run("ls", "http://a").errors == hint)
+    let unsafe = try tool.run("show", "GET http://a/b c#d")
+    #expect(unsafe.status == 1)
+    #expect(
+      unsafe.errors
+        == "offlinecache: GET http://a/b c#d: there is no such entry; the key of a page is "
+        + "'GET http://a/b%20c'\n")
+    #expect(try tool.run("show", "GET http://a/").errors.hasSuffix("'offlinecache ls' lists the keys\n"))
     #expect(try tool.run("ls", "--sort", "size", "http://a").errors == hint)
     #expect(try tool.run("rm", "--older-than", "1d").errors == "removed 0 entries\n")
     #expect(try tool.run("ls").lines == ["b/2"])

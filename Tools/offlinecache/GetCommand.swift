@@ -62,8 +62,8 @@ enum GetCommand: ToolCommand {
     case .absent: Report.notFound(key)
     case .damaged:
       printMessage(
-        "offlinecache: \(key): the entry was not served, because it is damaged or may not be read; "
-          + "'cachefsck' says which")
+        "offlinecache: \(key): the entry was damaged, and is in the quarantine of the store now, so "
+          + "fetch or put it again; or it may not be read, which 'cachefsck' reports")
     case .collision:
       printMessage(
         "offlinecache: \(key): another key with the same hash is stored; "
@@ -90,9 +90,13 @@ enum Report {
     }
   }
 
-  private static func keyOfPage(_ url: Argument) -> String? {
-    url.text.flatMap { try? NormalizedURL($0) }
-      .map { "the key of a page is 'GET \(terminalSafe($0.string))'" }
+  /// Returns the key of a page that was given by its URL, or by a URL that is not in the normal form.
+  private static func keyOfPage(_ given: Argument) -> String? {
+    guard let text = given.text,
+      let url = try? NormalizedURL(text.hasPrefix("GET ") ? String(text.dropFirst(4)) : text),
+      text != "GET \(url.string)"
+    else { return nil }
+    return "the key of a page is 'GET \(url.string)'"
   }
 }
 
