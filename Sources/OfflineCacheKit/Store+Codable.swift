@@ -26,7 +26,8 @@ extension Store {
   ///
   /// The decoder must match the encoder.
   ///
-  /// - Throws: `DecodingError` if the entry is not such a value.
+  /// - Throws: `DecodingError` if the entry is not such a value: also for a `nil` that was stored, if
+  ///   `Value` is not optional.
   /// - Complexity: O(length of the entry).
   public func value<Value: Decodable>(
     _ type: Value.Type = Value.self, for key: ByteString, variant: UInt64 = 0,
