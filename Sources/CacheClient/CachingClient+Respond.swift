@@ -86,7 +86,9 @@ extension CachingClient {
     } else if error.isUnreachable, let serving = cache.fallback(for: forwarding, now: now) {
       var status = status
       status.detail = serving.isHistory ? "history" : "origin-\(error.code.rawValue)"
-      return stored(serving, forwarding, status)
+      var response = stored(serving, forwarding, status)
+      response.originError = error
+      return response
     }
     throw ClientError(.transport(error), url: forwarding.request.url.string)
   }
@@ -145,14 +147,5 @@ extension CachingClient {
       case .file: .stream(length: UInt64(slice.range.count))
       }
     return ResponseBody(slice.source(asyncStore, url: url), content) { .fromStore }
-  }
-}
-
-extension CacheStatus {
-  /// Why the origin gave no answer, in words; `nil` if the detail does not say that.
-  package var originFailure: String? {
-    guard let detail, detail.hasPrefix("origin-") else { return nil }
-    let code = TransportError.Code(rawValue: String(detail.dropFirst("origin-".count)))
-    return TransportError(code, url: "").cause
   }
 }

@@ -42,6 +42,9 @@ public struct ClientResponse: Sendable {
   /// `nil` for other responses.
   package internal(set) var substituteLength: UInt64?
 
+  /// The error of the origin, if a stored response is used because of it.
+  package internal(set) var originError: TransportError?
+
   /// The URL that answered.
   public var url: NormalizedURL { request.url }
 }

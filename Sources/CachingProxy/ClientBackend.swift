@@ -103,7 +103,9 @@ extension ProxyAnswer {
       }
     self.init(
       head: response.head, body: content, source: source, cacheStatus: response.cacheStatus)
-    reason = response.reason?.description ?? ""
+    reason =
+      response.originError.map { "the server could not be reached: \($0.cause)" }
+      ?? response.reason?.description ?? ""
     if let entry = response.entry, entry.status == 200, [200, 304].contains(head.status) {
       representationLength = entry.length
     } else if [200, 304].contains(head.status) {

@@ -129,11 +129,15 @@ extension OfflineCache {
   /// To resume one, download it again, from its URL to its file. To discard it, call
   /// ``forgetDownload(to:)``.
   ///
+  /// A folder that does not exist has none.
+  ///
   /// - Throws: `URLError` if the folder cannot be read.
   public func unfinishedDownloads(in folder: URL) async throws(URLError) -> [UnfinishedDownload] {
+    let path = try FilePlace.path(of: folder)
     do throws(DownloadError) {
-      return try await downloader.downloads(in: folder.path).compactMap { UnfinishedDownload($0) }
+      return try await downloader.downloads(in: path).compactMap { UnfinishedDownload($0) }
     } catch {
+      if error.cause == .file(.notFound) { return [] }
       throw URLError(error, url: nil)
     }
   }
@@ -215,7 +219,7 @@ extension OfflineCache {
       if let written = try? await written(wanted, asked, place, after: failure) { return written }
       if Task.isCancelled { throw self.failure(cancelled(asked), asked) }
       guard let there = try? await downloader.fileNow(wanted) else { throw failed }
-      return try response(there, asked, place, standIn: .failure(failure))
+      return try response(there, asked, place, standIn: .failure(cause))
     }
     try await checkUser(asked, of: [.network, .copy].contains(file.source) ? file : nil)
     // A response received during a log-in or log-out cannot be assigned to a user for certain. The

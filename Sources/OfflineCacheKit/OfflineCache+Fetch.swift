@@ -134,10 +134,10 @@ extension OfflineCache {
         let (response, standIn) = try await fetch(asked)
         return try await finish(asked, response, standIn: standIn, use)
       } catch {
-        guard offlineMode == .whenUnreachable, error.isUnreachable,
-          let stored = stored(asked, .offline)
+        guard offlineMode == .whenUnreachable, case .transport(let cause) = error.cause,
+          cause.isUnreachable, let stored = stored(asked, .offline)
         else { throw error }
-        return try await finish(asked, stored, standIn: .failure(error), use)
+        return try await finish(asked, stored, standIn: .failure(cause), use)
       }
     } catch {
       throw self.failure(error, asked)

@@ -83,7 +83,7 @@ public struct ResponseMetadata: Sendable, Hashable {
       case .disk: .disk
       case .substitute: .substitute
       }
-    self.standIn = standIn
+    self.standIn = standIn ?? response.originError.map { .failure($0) }
     download = nil
     age = Self.statedAge(in: response.head.fields)
     status = Self.status(of: response)
@@ -92,8 +92,6 @@ public struct ResponseMetadata: Sendable, Hashable {
     why =
       if response.source == .substitute {
         .substitute
-      } else if response.source != .network, let failure = status.originFailure {
-        .forwarded("it is stored, and the server could not be reached: \(failure)")
       } else if let reason = response.reason {
         .forwarded(reason.description + Self.answer(of: response))
       } else if let ttl, ttl <= 0 {

@@ -108,10 +108,3 @@ extension URLError {
     return parts.url
   }
 }
-
-extension ClientError {
-  /// Whether the server could not be reached; see `TransportError.isUnreachable`.
-  var isUnreachable: Bool {
-    if case .transport(let error) = cause { error.isUnreachable } else { false }
-  }
-}

@@ -123,11 +123,9 @@ struct PageFetcher: Sendable {
       return FetchedPage(item: item, outcome: .leftOut, fullStore: error)
     }
     var page = FetchedPage(item: item, outcome: .kept(isNew: response.source == .network))
-    let status = response.cacheStatus
-    if status.originFailure != nil || status.detail == "history" {
+    if let error = response.originError {
       page.isReachable = false
-      let cause = status.originFailure.map { ": \($0)" } ?? ""
-      page.outcome = .failed("the server does not answer\(cause); the stored copy is kept")
+      page.outcome = .failed("the server does not answer: \(error.cause); the stored copy is kept")
     } else if let reason = await whyNotOffline(response, request) {
       page.outcome = .failed("it is fetched, but not there offline: \(reason)")
     } else if type.hasReferences, response.head.fields.contentCodings != nil {

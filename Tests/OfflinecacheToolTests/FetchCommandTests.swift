@@ -110,6 +110,30 @@ import ToolTesting
     #expect(try tool.run("fetch", "-q", "\(origin.base)/a").errors == "")
   }
 
+  @Test func `an unreachable server's page that is stored is pointed to`() throws {
+    let (tool, origin) = (ToolRun(), try LoopbackOrigin())
+    origin.set("/a", OriginAnswer("hello", fields: ["Cache-Control: no-cache", "ETag: \"1\""]))
+    #expect(try tool.run("fetch", "\(origin.base)/a").status == 0)
+    origin.stop()
+    let stored = try tool.run("fetch", "\(origin.base)/a")
+    #expect(stored.status == 2)
+    #expect(stored.errors.hasSuffix("; --offline returns what is stored\n"))
+    let absent = try tool.run("fetch", "\(origin.base)/b")
+    #expect(absent.status == 2 && !absent.errors.contains("--offline"))
+    #expect(try tool.run("fetch", "--offline", "\(origin.base)/a").status == 0)
+  }
+
+  @Test func `what is wrong with a header or a URL is named`() throws {
+    let tool = ToolRun()
+    let broken = try tool.run("fetch", "http://a/", "-H", "X: a\r\nY: b")
+    #expect(broken.status == 64)
+    #expect(
+      broken.errors.contains(
+        "the value of the field 'X' has a line break or another control character; remove it"))
+    let typed = try tool.run("fetch", #"404?\z"#)
+    #expect(typed.status == 64 && typed.errors.contains(#"404?\z: the URL has no scheme"#))
+  }
+
   @Test func `an error that lets the stored answer be served is reported`() throws {
     let (tool, origin) = (ToolRun(), try LoopbackOrigin())
     defer { origin.stop() }

@@ -39,7 +39,7 @@ struct ArticlesModelTests {
     await model.load()
     #expect(model.articles.map(\.title) == ["one"])
     let reason = try #require(model.storedReason)
-    #expect(reason.hasPrefix("it is stored, and the origin cannot be reached"))
+    #expect(reason.hasPrefix("it is stored, and the server could not be reached"))
     #expect(model.errorText == nil)
   }
 

@@ -31,7 +31,8 @@ enum FetchCommand: ToolCommand {
         + "server), 'stale' (from the store, because the server could not be reached) or 'local' "
         + "(from a file of --substitute), the HTTP status, the length and the URL.",
       "A URL that is not in the store (--offline), or that the server answers with a 4xx, counts as "
-        + "not found; any other status than 2xx is a failure. The other URLs are still fetched.",
+        + "not found; any other status than 2xx is a failure. The other URLs are still fetched, "
+        + "unless one that is no URL was given on the command line.",
     ],
     parameters: [urls],
     options: [
@@ -129,7 +130,7 @@ extension ValueKind where Value == String {
         _ = try NormalizedURL(text)
       } catch {
         // The text comes without the password of the URL, and is cut if it is long.
-        throw InvalidValue(problem: terminalSafe(error.problem), remedy: error.remedy)
+        throw InvalidValue(problem: error.problem, remedy: error.remedy)
       }
       return text
     }

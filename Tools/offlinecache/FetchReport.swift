@@ -10,8 +10,8 @@ enum FetchOutcome: Sendable {
   case done(String, Int, UInt64, note: String?)
   /// The server answered with a status other than success. For a redirect, with its `Location`.
   case refused(Int, String?)
-  /// There is no response, or it could not be stored.
-  case failed(any Error)
+  /// There is no response, or it could not be stored; with a note if there is more to report.
+  case failed(any Error, note: String? = nil)
 }
 
 /// Prints the outcome of each fetch, counts the outcomes, and decides the exit status. Several
@@ -61,14 +61,14 @@ final class FetchReport: Sendable {
         if Refusal.isNotFound(status) { counts.notFound += 1 } else { counts.failed += 1 }
       }
       complain("\(terminalSafe(address)): \(Refusal.text(status, location))")
-    case .failed(let error):
+    case .failed(let error, let note):
       counts.withLock { counts in
         if isNotStored(error) { counts.notFound += 1 } else { counts.failed += 1 }
       }
       // The text of a store error names the store, but not the URL.
       let subject =
         error is StoreError ? "\(terminalSafe(address)): it was fetched but not stored: " : ""
-      complain("\(subject)\(error)")
+      complain("\(subject)\(error)\(note.map { "; \($0)" } ?? "")")
     }
   }
 

@@ -66,7 +66,7 @@ struct FetchRun: Sendable {
     } catch {
       // A cancelled fetch was interrupted. That is reported once, not for every URL.
       if Task.isCancelled { return }
-      outcome = .failed(error)
+      outcome = .failed(error, note: await offlineNote(error, address))
     }
     progress.advance(items: 1)
     try report.add(outcome, address)
@@ -152,11 +152,9 @@ struct FetchRun: Sendable {
   private func worth(_ response: ClientResponse) -> (word: String, note: String?) {
     let status = response.cacheStatus
     if response.reason == nil { return (status.detail == "remote-hit" ? "remote" : "hit", nil) }
-    if let cause = status.originFailure {
-      return ("stale", "the server does not answer: \(cause); the stored response is used")
-    }
-    if status.detail == "history" {
-      return ("stale", "there is no answer of the server; what was seen last is used")
+    if let error = response.originError {
+      let what = status.detail == "history" ? "what was seen last" : "the stored response"
+      return ("stale", "the server does not answer: \(error.cause); \(what) is used")
     }
     if let code = status.forwardStatus, code != 304 {
       return ("stale", "the server answered \(code); the stored response is used")
@@ -167,12 +165,24 @@ struct FetchRun: Sendable {
   /// Returns a note if the URL redirects and the redirect is not stored: offline, the URL is then
   /// not found.
   private func redirectNote(_ response: ClientResponse, _ url: NormalizedURL) async -> String? {
-    guard response.url != url, policy.allowsNetwork else { return nil }
+    guard response.url != url, policy.allowsNetwork, await !isThereOffline(url) else { return nil }
+    return "it redirects, and the server does not allow storing that; offline, ask for "
+      + response.url.string
+  }
+
+  /// Returns a note if a server that cannot be reached has allowed no use of what is stored without
+  /// asking it.
+  private func offlineNote(_ error: any Error, _ address: String) async -> String? {
+    guard policy.allowsNetwork, case .transport(let cause) = (error as? ClientError)?.cause,
+      cause.isUnreachable, let url = try? NormalizedURL(address), await isThereOffline(url)
+    else { return nil }
+    return "--offline returns what is stored"
+  }
+
+  private func isThereOffline(_ url: NormalizedURL) async -> Bool {
     let stored = try? await client.fetch(
       HTTPRequest(url: url, fields: fields), options: FetchOptions(policy: .offline))
     stored?.body.cancel()
-    if stored != nil { return nil }
-    return "it redirects, and the server does not allow storing that; offline, ask for "
-      + response.url.string
+    return stored != nil
   }
 }

@@ -20,7 +20,12 @@ extension ValueKind where Value == HTTPField {
       else { throw noField(argument) }
       let value = argument.bytes[(colon + 1)...].drop { $0 == 0x20 || $0 == 0x09 }
       let field = HTTPField(name: name, value: Array(value))
-      guard field.isValid else { throw noField(argument) }
+      guard HTTPField(name, "").isValid else { throw noField(argument) }
+      guard field.isValid else {
+        throw InvalidValue(
+          problem: "the value of the field '\(name)' has a line break or another control character",
+          remedy: "remove it")
+      }
       return field
     }
   }
