@@ -151,7 +151,8 @@ import ToolTesting
       unsafe.errors
         == "offlinecache: GET http://a/b c#d: there is no such entry; the key of a page is "
         + "'GET http://a/b%20c'\n")
-    #expect(try tool.run("show", "GET http://a/").errors.hasSuffix("'offlinecache ls' lists the keys\n"))
+    #expect(
+      try tool.run("show", "GET http://a/").errors.hasSuffix("'offlinecache ls' lists the keys\n"))
     #expect(try tool.run("ls", "--sort", "size", "http://a").errors == hint)
     #expect(try tool.run("rm", "--older-than", "1d").errors == "removed 0 entries\n")
     #expect(try tool.run("ls").lines == ["b/2"])
