@@ -186,11 +186,10 @@ public final class BodyWriter: Sendable {
 }
 
 extension Store {
-  /// Makes a writer for a body that is written piece by piece.
+  /// Makes a writer for a body that is written piece by piece, and that has `length` bytes, if that is
+  /// known. Then nothing is evicted if there is no room for it. On a full volume, a body of unknown length
+  /// gets no more room than it leaves to other entries.
   ///
-  /// - Parameter length: the length of the body in bytes, if it is known. If there is no room for it,
-  ///   nothing is evicted. On a full volume, a body of unknown length gets no more room than it leaves to
-  ///   other entries.
   /// - Throws: `keyEmpty`, `keyTooLong`, `metadataTooLarge`, `entryTooLarge`, `readOnly`, `noSpace`,
   ///   `inputOutput`.
   public func makeWriter(
