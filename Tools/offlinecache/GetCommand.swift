@@ -62,7 +62,7 @@ enum GetCommand: ToolCommand {
     case .absent: Report.notFound(key)
     case .damaged:
       printMessage(
-        "offlinecache: \(key): the entry was damaged, and is in the quarantine of the store now, so "
+        "offlinecache: \(key): the entry is damaged, and the store moves it to its quarantine, so "
           + "fetch or put it again; or it may not be read, which 'cachefsck' reports")
     case .collision:
       printMessage(
