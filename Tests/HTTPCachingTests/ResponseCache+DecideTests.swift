@@ -84,7 +84,7 @@ struct ResponseCacheDecideTests {
     #expect(sandbox.cache.receivesAtOnce(head(status, [vary]), for: forwarding) == isAtOnce)
   }
 
-  @Test func `a response without Vary replaces one that has it and is in memory only`() throws {
+  @Test func `without Vary, a response replaces one that has it and is in memory only`() throws {
     let control = HTTPField("Cache-Control", "max-age=100")
     let vary = HTTPField("Vary", "Accept-Language")
     let sandbox = try CacheSandbox(memoryOnlyBytes: 1 << 20)
