@@ -73,18 +73,16 @@ public final class BodyWriter: Sendable {
   ///   `inputOutput`, `closed`. The writer is then discarded.
   public func write(_ bytes: UnsafeRawBufferPointer) throws(StoreError) {
     let (count, limits) = (UInt64(bytes.count), store.limits)
-    let end = length + count
-    // A body of unknown length takes no more of a full volume than it leaves to others. Otherwise one that
-    // has no room would evict everything before that shows.
-    let claim = knownLength.map { end <= $0 } == true ? count : end
     do throws(StoreError) {
       if limits.freeBytes > 0 {
         try state.withLock { state throws(StoreError) in try check(state, adding: count, limits) }
         try store.evictor.keepFree(
-          limits.freeBytes, adding: count, claiming: claim, olderThan: past?.accessed.nanoseconds,
+          limits.freeBytes, adding: count, claiming: claim(adding: count),
+          olderThan: past?.accessed.nanoseconds,
           forSpare: metadata.isSpare, sparing: putOffReplaced())
       }
-      try store.evictor.withRoom(for: count, claiming: claim) { () throws(StoreError) in
+      try store.evictor.withRoom(for: count, claiming: claim(adding: count)) {
+        () throws(StoreError) in
         do throws(StoreError) {
           unsafe try append(bytes, limits)
         } catch {
@@ -96,6 +94,14 @@ public final class BodyWriter: Sendable {
       discard()
       throw error
     }
+  }
+
+  /// Returns the bytes for which a full volume must have room, if something is to be evicted for the next
+  /// ones. A body of unknown length takes no more than it leaves to others. Otherwise one that has no room
+  /// would evict everything before that shows.
+  private func claim(adding count: UInt64) -> UInt64 {
+    let end = length + count
+    return knownLength.map { end <= $0 } == true ? count : end
   }
 
   private func append(

@@ -143,11 +143,11 @@ extension Evictor {
   /// - Parameters:
   ///   - bytes: the bytes to be written.
   ///   - claim: the bytes for which there must be room in all if something is to be evicted; by default
-  ///     those to be written.
+  ///     those to be written. Asked for when something has to go.
   ///   - bound: see `evictOne`, also for the others.
   ///   - replaced: the entry that will be replaced; asked for when something has to go.
   func keepFree(
-    _ free: UInt64, adding bytes: UInt64, claiming claim: UInt64? = nil,
+    _ free: UInt64, adding bytes: UInt64, claiming claim: @autoclosure () -> UInt64? = nil,
     olderThan bound: Int64? = nil, forSpare isSpare: Bool,
     sparing replaced: @autoclosure () -> Slot?,
     planned: (borrowing StoreState) -> EntryTotals = { $0.index.totals }
@@ -161,7 +161,7 @@ extension Evictor {
       // Nothing is evicted if the free bytes are not known, or for a body that cannot be stored anyway.
       let space = try system(path) { () throws(SystemError) in try self.space(evicting: true) }
       // For the free bytes alone, entries go in any case.
-      isTooLong = !space.holds(claim ?? bytes, leaving: free) && space.holds(0, leaving: free)
+      isTooLong = !space.holds(claim() ?? bytes, leaving: free) && space.holds(0, leaving: free)
       if isTooLong { return nil }
       return try evictOne(
         .freeSpace, olderThan: bound, forSpare: isSpare, sparing: replaced(), planned: planned)
@@ -303,10 +303,11 @@ extension Evictor {
   ///   - bytes: the bytes that it writes.
   ///   - claim: see `keepFree`.
   func withRoom<R>(
-    for bytes: UInt64 = 0, claiming claim: UInt64? = nil, _ body: () throws(StoreError) -> R
+    for bytes: UInt64 = 0, claiming claim: @autoclosure () -> UInt64? = nil,
+    _ body: () throws(StoreError) -> R
   ) throws(StoreError) -> R {
     do throws(StoreError) { return try body() } catch  where error.code == .noSpace {
-      guard makeSpace(bytes, claiming: claim) else { throw error }
+      guard makeSpace(bytes, claiming: claim()) else { throw error }
       return try body()
     }
   }
