@@ -270,7 +270,8 @@ extension Mender {
     if there != nil, there?.kind != .file { return .waiting }
     var isNew = false
     if slot?.hasBodyFile ?? (document.body == nil), try !isWhole(entry, in: target) {
-      // Files without a record are taken up or removed in their turn, unless they have only the body to gain.
+      // What is there without a record is repaired in its turn. Only a metadata file of the same entry, which
+      // lacks the body, gets that now.
       if slot == nil, there != nil, other?.body != nil || other?.entry.digest != entry.digest {
         return .waiting
       }
