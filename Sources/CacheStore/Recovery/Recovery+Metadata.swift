@@ -56,7 +56,7 @@ extension Recovery {
       let slot = slots.first { $0.variant == variant }
       if let slot, !slot.isUnsettled {
         if metadataState(of: slot, in: directory) == .newer { return sequence }
-      } else if catalog.hash(document.entry.key) == hash,
+      } else if tree.isPlaced(document, hash, variant),
         !isOfLog(document, slot), try isLost(sequence, hash, variant)
       {
         return sequence

@@ -68,6 +68,24 @@ extension Recovery {
     return true
   }
 
+  /// Removes the entries that only the log has, before a part of the journal that is lost. That part
+  /// may have replaced or removed them, so their records are copied to the quarantine.
+  ///
+  /// - Throws: the first error. Written anew, the journal would trust the entries that are left.
+  func releaseDoubtful() throws(StoreError) {
+    var failure: StoreError?
+    catalog.forEachUnsettled { place in
+      guard catalog.state.withLock({ $0.isDoubtful(place.slot) }) else { return }
+      do throws(StoreError) {
+        if try release(place.slot, place.entries) {
+          quarantineLogged(place)
+          events.send(.removed(.damaged), bytes: place.slot.length)
+        }
+      } catch { failure = failure ?? error }
+    }
+    if let failure { throw failure }
+  }
+
   /// Copies the bytes of an entry that only the log has into the quarantine.
   private func quarantineLogged(_ located: Located) {
     guard let segment = located.segment,
@@ -153,9 +171,28 @@ extension Recovery {
   /// be all that is left, with its body beside it.
   private func isForeign(_ slot: Slot, in shard: borrowing Shard) -> Bool {
     guard let directory = try? tree.openKey(slot.keyHash, in: shard),
-      let entry = try? tree.document(Layout.metadata(slot.variant), in: directory).entry
+      let document = try? tree.document(Layout.metadata(slot.variant), in: directory)
     else { return false }
-    return catalog.hash(entry.key) != slot.keyHash || entry.variant != slot.variant
+    return !tree.isPlaced(document, slot.keyHash, slot.variant)
+  }
+
+  /// Returns the files in a key's directory that are of other entries, as somebody has put them there.
+  /// They may be all that is left of these. With a whole journal, only the files of whole entries are
+  /// worth more than the place that they take.
+  func misplaced(
+    _ found: Set<Layout.KeyFile>, of hash: KeyHash, in directory: borrowing Descriptor,
+    isWhole: Bool
+  ) -> Set<Layout.KeyFile> {
+    var files: Set<Layout.KeyFile> = []
+    for case .metadata(let variant) in found {
+      guard let document = try? tree.document(Layout.metadata(variant), in: directory),
+        !tree.isPlaced(document, hash, variant)
+      else { continue }
+      let body = Layout.KeyFile.body(document.entry.digest)
+      if isWhole, document.body == nil, !found.contains(body) { continue }
+      files.formUnion([.metadata(variant), body])
+    }
+    return files
   }
 
   /// Moves files of a key's directory into a directory of their own in the quarantine, with a note:

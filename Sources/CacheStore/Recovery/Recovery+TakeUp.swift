@@ -212,6 +212,7 @@ extension Recovery {
       guard error == .unreadable else { return false }
       throw .unreadable("\(path)/entries/\(Layout.metadataPath(slot.keyHash, slot.variant).text)")
     }
+    guard tree.isPlaced(document, slot.keyHash, slot.variant) else { return false }
     let located = catalog.state.withLock { $0.located(slot, in: entries) }
     if slot.isUnsettled {
       switch try compare(document, with: located) {

@@ -274,13 +274,15 @@ package final class Recovery: CatalogUser {
         return state.entries === entries
       }
       guard isPresent else { return }
-      for slot in slots {
+      let misplaced = misplaced(found, of: hash, in: directory, isWhole: isWhole)
+      for slot in slots where !misplaced.contains(.metadata(slot.variant)) {
         // Without its only file, an entry may have been removed by a record that is lost.
         if slot.hasBodyFile || found.contains(.metadata(slot.variant)) || !hasLost(after: slot) {
           restoreMetadata(slot, in: directory, entries)
         }
       }
-      removeUnknown(found.subtracting(expected(slots)), in: directory, isWhole: isWhole)
+      let unknown = found.subtracting(expected(slots)).subtracting(misplaced)
+      removeUnknown(unknown, in: directory, isWhole: isWhole)
       if slots.isEmpty { tree.discardDirectory(Layout.key(hash), in: shard.directory.raw) }
     }
   }
@@ -348,23 +350,6 @@ package final class Recovery: CatalogUser {
       // The record still has the body. It is tried again when its segment is dropped.
       events.send(.notSettled(error))
     }
-  }
-
-  /// Removes the entries that only the log has, before a part of the journal that is lost. That part
-  /// may have replaced or removed them.
-  ///
-  /// - Throws: the first error. Written anew, the journal would trust the entries that are left.
-  private func releaseDoubtful() throws(StoreError) {
-    var failure: StoreError?
-    catalog.forEachUnsettled { place in
-      guard catalog.state.withLock({ $0.isDoubtful(place.slot) }) else { return }
-      do throws(StoreError) {
-        if try release(place.slot, place.entries) {
-          events.send(.removed(.damaged), bytes: place.slot.length)
-        }
-      } catch { failure = failure ?? error }
-    }
-    if let failure { throw failure }
   }
 
   /// Completes the removals of all entries in which processes were killed: removes those in the log.

@@ -45,14 +45,17 @@ extension Tree {
     let path = Layout.metadataPath(hash, variant)
     do throws(ReadFailure) {
       let document = try document(path, in: entries.directory)
-      guard document.entry.variant == variant,
-        KeyHash(hashing: document.entry.key, seed: hashSeed) == hash
-      else { return nil }
-      return document
+      return isPlaced(document, hash, variant) ? document : nil
     } catch {
       guard error == .unreadable else { return nil }
       throw .unreadable("\(self.path)/entries/\(path.text)")
     }
+  }
+
+  /// Returns whether a metadata file belongs to this entry.
+  func isPlaced(_ document: MetadataDocument, _ hash: KeyHash, _ variant: UInt64) -> Bool {
+    document.entry.variant == variant
+      && KeyHash(hashing: document.entry.key, seed: hashSeed) == hash
   }
 
   /// Returns whether a metadata file was not written to its end, or lacks pages; false also if it

@@ -1,0 +1,114 @@
+import CacheFormat
+import CacheStore
+import Foundation
+import Testing
+
+/// A comparison of tree and journal meets the files of entries in the directories of other keys, where
+/// a user or a repair of the file system has put them.
+@Suite struct MisplacedFilesTests {
+  let sandbox = StoreSandbox()
+
+  private static let keys: [ByteString] = ["key-a", "key-b", "key-c", "key-d"]
+  private static func body(_ key: ByteString) -> [UInt8] {
+    TestBody.make(5_000, seed: UInt64(key.bytes.last ?? 0))
+  }
+
+  private static func key(of metadata: [UInt8]) -> ByteString? {
+    (try? MetadataDocument(decoding: metadata))?.entry.key
+  }
+
+  private func makeStore() throws {
+    let store = try sandbox.open()
+    for key in Self.keys { try store.put(Self.body(key), for: key) }
+    store.close()
+  }
+
+  private func metadataFile(of key: ByteString) throws -> String {
+    try #require(sandbox.metadataFiles.first { Self.key(of: sandbox.bytes($0)) == key })
+  }
+
+  private func directory(of key: ByteString) throws -> String {
+    String(try metadataFile(of: key).split(separator: "/").dropLast().joined(separator: "/"))
+  }
+
+  private func exchange(_ one: String, _ other: String) throws {
+    let files = FileManager.default
+    try files.moveItem(atPath: sandbox.inside(one), toPath: sandbox.inside("moved"))
+    try files.moveItem(atPath: sandbox.inside(other), toPath: sandbox.inside(one))
+    try files.moveItem(atPath: sandbox.inside("moved"), toPath: sandbox.inside(other))
+  }
+
+  /// Makes a record of the journal damaged.
+  private func damageRecord(of key: ByteString) throws {
+    let segment = try #require(sandbox.segments.first)
+    let found = Data(sandbox.bytes(segment)).firstRange(of: Data(key.bytes))
+    sandbox.flip(segment, at: try #require(found).lowerBound)
+  }
+
+  private func compare() throws {
+    try FileManager.default.createDirectory(
+      atPath: sandbox.inside("staging/00000000000000aa"), withIntermediateDirectories: true)
+    let store = try sandbox.open()
+    store.waitUntilIdle()
+    #expect(store.lookUp("key-d").entry?.body == Self.body("key-d"))
+    store.close()
+  }
+
+  private func expectHits(_ keys: [ByteString]) throws {
+    sandbox.remove("journal")
+    let store = try sandbox.open()
+    store.waitUntilIdle()
+    for key in keys { #expect(store.lookUp(key).entry?.body == Self.body(key), "\(key)") }
+    store.close()
+  }
+
+  @Test(arguments: [false, true])
+  func `exchanged directories keep their files`(isJournalDamaged: Bool) throws {
+    try makeStore()
+    let (one, other) = (try directory(of: "key-a"), try directory(of: "key-b"))
+    try exchange(one, other)
+    if isJournalDamaged { try damageRecord(of: "key-c") }
+    try compare()
+    try exchange(one, other)
+    try expectHits(["key-a", "key-b", "key-d"])
+  }
+
+  @Test(arguments: [false, true])
+  func `a directory in the place of another one keeps its files`(isJournalDamaged: Bool) throws {
+    try makeStore()
+    let (one, other) = (try directory(of: "key-a"), try directory(of: "key-b"))
+    let files = FileManager.default
+    sandbox.remove(other)
+    try files.moveItem(atPath: sandbox.inside(one), toPath: sandbox.inside(other))
+    if isJournalDamaged { try damageRecord(of: "key-c") }
+    try compare()
+    try files.moveItem(atPath: sandbox.inside(other), toPath: sandbox.inside(one))
+    try expectHits(["key-a", "key-d"])
+  }
+
+  @Test func `exchanged metadata files are written again, because the journal has them`() throws {
+    try makeStore()
+    try exchange(try metadataFile(of: "key-a"), try metadataFile(of: "key-b"))
+    try compare()
+    try expectHits(Self.keys)
+  }
+
+  @Test func `an entry in the log before a lost record is copied to the quarantine`() throws {
+    let store = try sandbox.open(settling: .within(seconds: 3_600))
+    for key in Self.keys { try store.put(Self.body(key), for: key) }
+    let other = StoreSandbox()
+    try FileManager.default.copyItem(atPath: sandbox.root, toPath: other.root)
+    store.close()
+    let segment = try #require(other.segments.first)
+    let found = Data(other.bytes(segment)).firstRange(of: Data("key-b".utf8))
+    other.flip(segment, at: try #require(found).lowerBound)
+    let again = try other.open()
+    again.waitUntilIdle()
+    #expect(again.statistics.entries == 2)
+    #expect(again.lookUp("key-a").entry == nil)
+    #expect(again.lookUp("key-c").entry?.body == Self.body("key-c"))
+    again.close()
+    let kept = other.quarantined.map { Data(other.bytes("quarantine/\($0)")) }
+    #expect(kept.contains { $0.firstRange(of: Data(Self.body("key-a"))) != nil })
+  }
+}
