@@ -75,10 +75,15 @@ final class ElementReader {
     }
   }
 
-  /// Returns the URL of a refresh such as `5; url='next.html'`.
+  /// Returns the URL of a refresh such as `5; url='next.html'` (HTML, section 4.2.5.3): after the time,
+  /// a space is enough.
   private static func refreshTarget(_ content: String) -> Substring? {
-    guard let separator = content.firstIndex(where: { $0 == ";" || $0 == "," }) else { return nil }
-    var rest = content[content.index(after: separator)...].drop { $0.isWhitespace }
+    let afterTime = content.drop { $0.isWhitespace }.drop { "0123456789.".contains($0) }
+    guard let separator = afterTime.first, ";,".contains(separator) || separator.isWhitespace
+    else { return nil }
+    var rest = afterTime.drop { $0.isWhitespace }
+    if let separator = rest.first, ";,".contains(separator) { rest = rest.dropFirst() }
+    rest = rest.drop { $0.isWhitespace }
     if rest.prefix(3).lowercased() == "url" {
       let afterName = rest.dropFirst(3).drop { $0.isWhitespace }
       if afterName.first == "=" { rest = afterName.dropFirst().drop { $0.isWhitespace } }

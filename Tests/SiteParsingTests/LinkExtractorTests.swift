@@ -14,7 +14,9 @@ import Testing
     ("<a href=x>", "x"), ("<AREA HREF='x'>", "x"), ("<a href=' \n x\ty '>", "xy"),
     ("<link rel=next href=x>", "x"), ("<a href='x?a=1&amp;b=2'>", "x?a=1&b=2"),
     ("<meta http-equiv=Refresh content='5; url=x'>", "x"),
-    ("<meta http-equiv=refresh content=\"0;URL='x'\">", "x"), ("<svg><a xlink:href=x>", "x"),
+    ("<meta http-equiv=refresh content=\"0;URL='x'\">", "x"),
+    ("<meta http-equiv=refresh content='5 url=x;y'>", "x;y"),
+    ("<meta http-equiv=refresh content=' 1.5 , x'>", "x"), ("<svg><a xlink:href=x>", "x"),
   ])
   func `links are found`(html: String, link: String) {
     #expect(found(html).all == [Reference(.link, link)])
@@ -42,7 +44,8 @@ import Testing
     "<a rel='noopener NoFollow' href=x>", "<a>", "<a href='#top'>", "<a href=''>", "<a href>",
     "<input src=x>", "<link rel=preconnect href=x>", "<link href=x>", "<!-- <img src=x> -->",
     "<script>'<img src=x>'</script>", "<textarea></textarea>", "<form action=x></form>",
-    "<meta http-equiv=refresh content=5>", "", "<", "<img srcset=' , '>",
+    "<meta http-equiv=refresh content=5>", "<meta http-equiv=refresh content='5;'>",
+    "<meta http-equiv=refresh content='soon; url=x'>", "", "<", "<img srcset=' , '>",
   ])
   func `nothing else is`(html: String) {
     #expect(found(html).all.isEmpty)
