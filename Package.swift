@@ -382,7 +382,7 @@ let package = Package(
       "OfflinecacheTool",
       [
         "ToolTesting", "CommandLineTools", "LoopbackOrigin", "NginxOrigin", "MessageDigests",
-        "offlinecache", "reader",
+        "offlinecache", "cachefsck", "cachemigrate", "reader",
         "HTTPSemantics", "CacheFormat", "CacheSystem", "CLibrary",
       ]),
     tests(

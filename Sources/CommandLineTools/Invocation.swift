@@ -2,8 +2,8 @@
 ///
 /// A value is read with the declaration of its option or parameter, which determines its type:
 ///
-///     let parallel = Option("parallel", .integer(in: 1...64), default: 8, help: "…")
-///     let count: Int = invocation.value(of: parallel)
+///     let jobs = Option("jobs", .integer(in: 1...64), default: 8, help: "…")
+///     let count: Int = invocation.value(of: jobs)
 package struct Invocation: Sendable {
   /// The names of the chosen commands, the tool first: `["offlinecache", "fetch"]`.
   package let path: [String]

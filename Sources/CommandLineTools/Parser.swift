@@ -247,6 +247,13 @@ extension Parser {
     if whole.bytes.count > 1, let text = whole.text, known.contains(where: { $0.long == text }) {
       return error("there is no option -\(letter)", "did you mean --\(text)?")
     }
+    // Or the letter of another command: -o is --output there, and --output-dir may be meant.
+    let others = path[0].subcommands.flatMap(\.options).map(\.specification)
+    if let other = others.first(where: { $0.short.map { Argument("\($0)") } == letter }),
+      let near = nearest(to: other.long, among: known.map(\.long))
+    {
+      return error("there is no option -\(letter)", "did you mean --\(near)?")
+    }
     let dashes = "write -- before an argument that begins with a dash"
     let remedy =
       whole.bytes.allSatisfy(isDigit)

@@ -24,7 +24,7 @@ package struct InvalidValue: Error, Hashable {
 
 /// The conversion of an argument to a value, and the text for both in the help.
 package struct ValueKind<Value: Sendable>: Sendable {
-  /// The word for the value in the help, such as `N` in `--parallel N`.
+  /// The word for the value in the help, such as `N` in `--jobs N`.
   package let placeholder: String
   /// The function that writes a value as it is typed; the help shows defaults with it.
   let describe: @Sendable (Value) -> String

@@ -19,7 +19,7 @@ import Testing
 
       Options:
         -o, --output PATH  Write to a file.
-        -n, --parallel N   Fetch so many at once (default: 8).
+        -j, --jobs N       Fetch so many at once (default: 8).
             --header TEXT  Send a field (may be repeated).
         -x, --offline      Use no network.
             --wait TIME    Wait so long (default: 30s).
@@ -35,7 +35,7 @@ import Testing
         1                  A page is missing.
 
       Examples:
-        tool fetch -n 4 http://a/
+        tool fetch -j 4 http://a/
             Fetches one page.
       """
     #expect(try page("fetch --help", width: 80) == expected)

@@ -14,6 +14,6 @@ import Testing
     let value = try #require(try Sample.run(words("fetch u -x -o f")))
     #expect(throws: UsageError.self) { try value.exclude(Sample.offline, Sample.output) }
     // A default is not given.
-    try value.exclude(Sample.offline, Sample.parallel)
+    try value.exclude(Sample.offline, Sample.jobs)
   }
 }

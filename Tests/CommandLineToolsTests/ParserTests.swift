@@ -25,14 +25,14 @@ import Testing
 
   @Test func `a default stands until a value is given, once`() throws {
     let plain = try #require(try Sample.run(words("fetch u")))
-    #expect(plain.value(of: Sample.parallel) == 8)
+    #expect(plain.value(of: Sample.jobs) == 8)
     #expect(plain[Sample.output] == nil)
-    let given = try #require(try Sample.run(words("fetch u -n 3")))
-    #expect(given.value(of: Sample.parallel) == 3)
+    let given = try #require(try Sample.run(words("fetch u -j 3")))
+    #expect(given.value(of: Sample.jobs) == 3)
     let error = #expect(throws: UsageError.self) {
-      try Sample.run(words("fetch u -n 3 --parallel 5"))
+      try Sample.run(words("fetch u -j 3 --jobs 5"))
     }
-    #expect(error?.problem == "--parallel is given twice")
+    #expect(error?.problem == "--jobs is given twice")
   }
 
   @Test func `a repeated option keeps every value in order`() throws {

@@ -8,8 +8,8 @@ enum Sample {
   static let quiet = Flag("quiet", short: "q", help: "Say less")
 
   static let output = Option("output", short: "o", .path, help: "Write to a file")
-  static let parallel = Option(
-    "parallel", short: "n", .integer(in: 1...64), default: 8, help: "Fetch so many at once")
+  static let jobs = Option(
+    "jobs", short: "j", .integer(in: 1...64), default: 8, help: "Fetch so many at once")
   static let header = Option("header", .text, repeats: true, help: "Send a field")
   static let offline = Flag("offline", short: "x", help: "Use no network")
   static let wait = Option("wait", .duration, default: .seconds(30), help: "Wait so long")
@@ -21,18 +21,20 @@ enum Sample {
 
   static let source = Parameter("source", .path, .any, help: "What to copy")
   static let target = Parameter("target", .path, help: "Where to")
+  static let folder = Option("output-dir", .path, help: "The folder of TARGET")
 
   static let tool = Command(
     "tool", summary: "Does things", options: [store, quiet],
     subcommands: [
       Command(
         "fetch", summary: "Fetches", parameters: [urls],
-        options: [output, parallel, header, offline, wait],
-        examples: [.init("tool fetch -n 4 http://a/", "Fetches one page")],
+        options: [output, jobs, header, offline, wait],
+        examples: [.init("tool fetch -j 4 http://a/", "Fetches one page")],
         exitStatuses: [(.notFound, "A page is missing")]),
       Command("list", summary: "Lists", parameters: [prefix], options: [sort, size]),
       Command(
-        "copy", summary: "Copies", parameters: [source, target], usesGlobalOptions: false),
+        "copy", summary: "Copies", parameters: [source, target], options: [folder],
+        usesGlobalOptions: false),
     ],
     exitStatuses: [(.success, "All went well"), (.notFound, "Not found")], version: "1.2.3")
 

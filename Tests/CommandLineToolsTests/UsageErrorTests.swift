@@ -71,8 +71,10 @@ private struct Mistake: Sendable, CustomTestStringConvertible {
         "tool fetch: '~' is no value for --output; "
           + "give a path with $HOME for ~, or with ./ before it"),
       Mistake(
-        "fetch u -n 0",
-        "tool fetch: '0' is no value for --parallel; give a whole number from 1 to 64"),
+        "copy a b -o c", "tool copy: there is no option -o; did you mean --output-dir?"),
+      Mistake(
+        "fetch u -j 0",
+        "tool fetch: '0' is no value for --jobs; give a whole number from 1 to 64"),
       Mistake(
         "list --sort sise",
         "tool list: 'sise' is no value for --sort; "

@@ -15,15 +15,16 @@ import ToolTesting
     defer { origin.stop() }
     origin.set("/a/b%20c.txt?d", page("hello"))
     let (url, folder) = ("\(origin.base)/a/b%20c.txt?d", tool.path("new/folder"))
-    let first = try tool.run("download", url, "-o", folder)
+    let first = try tool.run("download", url, "--output-dir", folder)
     #expect(first.status == 0, "\(first.errors)")
     #expect(first.text == "done          5 B  \(folder)/b c.txt  \(url)\n")
     #expect(try tool.read("\(folder)/b c.txt") == Array("hello".utf8))
     origin.set("/a/b%20c.txt?d", OriginAnswer(status: 304, fields: [Self.tag]))
-    let second = try tool.run("download", url, "-o", folder, "--expires", "1000", "--sliding")
+    let second = try tool.run(
+      "download", url, "--output-dir", folder, "--expires", "1000", "--sliding")
     #expect(second.text == "valid         5 B  \(folder)/b c.txt  \(url)\n")
     origin.stop()
-    let third = try tool.run("download", url, "-o", folder)
+    let third = try tool.run("download", url, "--output-dir", folder)
     #expect(third.text == "had           5 B  \(folder)/b c.txt  \(url)\n")
   }
 
@@ -32,11 +33,11 @@ import ToolTesting
     defer { origin.stop() }
     origin.set("/a", page("a"))
     let run = try tool.run(
-      "download", "\(origin.base)/none", "\(origin.base)/a", "-o", tool.path("f"))
+      "download", "\(origin.base)/none", "\(origin.base)/a", "--output-dir", tool.path("f"))
     #expect(run.status == 1)
     #expect(run.lines.count == 1)
     #expect(run.errors.contains("\(origin.base)/none: the server answers 404"))
-    let quiet = try tool.run("download", "-q", "\(origin.base)/a", "-o", tool.path("f"))
+    let quiet = try tool.run("download", "-q", "\(origin.base)/a", "--output-dir", tool.path("f"))
     #expect(quiet.status == 0 && quiet.text == "" && quiet.errors == "")
     let down = try tool.run("download", "http://127.0.0.1:1/a", "--retries", "0")
     #expect(down.status == 2)
@@ -54,7 +55,7 @@ import ToolTesting
     origin.set("/a", page("a"))
     let run = try tool.run(
       "download", "\(origin.base)/1", "\(origin.base)/2", "\(origin.base)/3", "\(origin.base)/a",
-      "--retries", "0", "-o", tool.path("f"))
+      "--retries", "0", "--output-dir", tool.path("f"))
     #expect(run.status == 2 && run.lines.count == 1)
     #expect(try tool.read(tool.path("f/a")) == [0x61])
   }
@@ -64,12 +65,12 @@ import ToolTesting
     defer { origin.stop() }
     let folder = tool.path("f")
     origin.set("/other", OriginAnswer([1], fields: [Self.tag], claimedLength: 5))
-    _ = try tool.run("download", "--retries", "0", "\(origin.base)/other", "-o", folder)
+    _ = try tool.run("download", "--retries", "0", "\(origin.base)/other", "--output-dir", folder)
     origin.set("/other", page("other"))
     origin.set("/a", page("hello"))
     let digest = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"
     let run = try tool.run(
-      "download", "\(origin.base)/a", "--sha256", digest, "--resume", "-o", folder)
+      "download", "\(origin.base)/a", "--sha256", digest, "--resume", "--output-dir", folder)
     #expect(run.status == 0 && run.lines.count == 2, "\(run.errors)")
     #expect(try tool.read("\(folder)/other") == Array("other".utf8))
   }
@@ -79,16 +80,16 @@ import ToolTesting
     defer { origin.stop() }
     origin.set("/a", page("new"))
     let (url, folder) = ("\(origin.base)/a", tool.path("f"))
-    _ = try tool.run("download", "\(origin.base)/none", "-o", folder)
+    _ = try tool.run("download", "\(origin.base)/none", "--output-dir", folder)
     try tool.write(Array("mine".utf8), to: "\(folder)/a")
-    let kept = try tool.run("download", url, "-o", folder)
+    let kept = try tool.run("download", url, "--output-dir", folder)
     #expect(
       kept.status == 2 && kept.errors.contains("a file is there that did not come from \(url)"))
     #expect(kept.errors.contains("--restart"))
-    let wrong = try tool.run("download", url, "-o", "\(folder)/a")
-    #expect(wrong.status == 2 && wrong.errors.contains("-o names a folder"))
+    let wrong = try tool.run("download", url, "--output-dir", "\(folder)/a")
+    #expect(wrong.status == 2 && wrong.errors.contains("--output-dir names a folder"))
     #expect(try tool.read("\(folder)/a") == Array("mine".utf8))
-    #expect(try tool.run("download", "--restart", url, "-o", folder).status == 0)
+    #expect(try tool.run("download", "--restart", url, "--output-dir", folder).status == 0)
     #expect(try tool.read("\(folder)/a") == Array("new".utf8))
   }
 
@@ -97,11 +98,13 @@ import ToolTesting
     defer { origin.stop() }
     let (url, folder) = ("\(origin.base)/a", tool.path("f"))
     origin.set("/a", page("old"))
-    _ = try tool.run("download", url, "--expires", "7d", "-o", folder)
+    _ = try tool.run("download", url, "--expires", "7d", "--output-dir", folder)
     origin.set("/a", OriginAnswer([1], fields: ["ETag: \"2\""], claimedLength: 9))
-    #expect(try tool.run("download", "--restart", "--retries", "0", url, "-o", folder).status == 2)
+    #expect(
+      try tool.run("download", "--restart", "--retries", "0", url, "--output-dir", folder).status
+        == 2)
     origin.set("/a", page("new", "ETag: \"2\""))
-    #expect(try tool.run("download", "--resume", "-o", folder).text.hasPrefix("done "))
+    #expect(try tool.run("download", "--resume", "--output-dir", folder).text.hasPrefix("done "))
     #expect(try tool.read("\(folder)/a") == Array("new".utf8))
   }
 
@@ -112,7 +115,7 @@ import ToolTesting
     let list = "\u{FEFF}ftp://x/\n  \(origin.base)/a \t\r\n# none\nhttp://u:secret@h/b\n"
     try tool.write(Array(list.utf8), to: tool.path("list"))
     let result = try tool.run(
-      "download", "--urls-from", tool.path("list"), "-o", tool.path("f"))
+      "download", "--urls-from", tool.path("list"), "--output-dir", tool.path("f"))
     #expect(result.status == 2)
     #expect(result.text.hasPrefix("done "))
     #expect(try tool.read(tool.path("f/a")) == Array("hello".utf8))
@@ -123,10 +126,10 @@ import ToolTesting
 
   @Test func `a folder to go on in has to be there`() throws {
     let tool = ToolRun()
-    let result = try tool.run("download", "--resume", "-o", tool.path("none"))
+    let result = try tool.run("download", "--resume", "--output-dir", tool.path("none"))
     #expect(result.status == 2)
     #expect(result.errors.contains("none: "), "\(result.errors)")
-    #expect(try tool.run("download", "--resume", "-o", tool.path("none")).status == 2)
+    #expect(try tool.run("download", "--resume", "--output-dir", tool.path("none")).status == 2)
   }
 
   @Test func `a digest is looked at`() throws {
@@ -135,11 +138,11 @@ import ToolTesting
     origin.set("/a", page("hello"))
     let right = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"
     let good = try tool.run(
-      "download", "\(origin.base)/a", "-o", tool.path("f"), "--sha256", right)
+      "download", "\(origin.base)/a", "--output-dir", tool.path("f"), "--sha256", right)
     #expect(good.status == 0, "\(good.errors)")
     let wrong = "0cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"
     let bad = try tool.run(
-      "download", "\(origin.base)/a", "-o", tool.path("g"), "--sha256", wrong)
+      "download", "\(origin.base)/a", "--output-dir", tool.path("g"), "--sha256", wrong)
     #expect(bad.status == 2)
     #expect(bad.errors.contains(right) && bad.errors.contains(wrong))
   }
@@ -151,19 +154,20 @@ import ToolTesting
     cut.claimedLength = 5
     origin.set("/a", cut)
     let folder = tool.path("f")
-    let first = try tool.run("download", "\(origin.base)/a", "-o", folder, "--retries", "0")
+    let first = try tool.run(
+      "download", "\(origin.base)/a", "--output-dir", folder, "--retries", "0")
     #expect(first.status == 2)
     var rest = page("lo", Self.tag, "Content-Range: bytes 3-4/5")
     rest.status = 206
     origin.set("/a", rest)
-    let second = try tool.run("download", "--resume", "-o", folder)
+    let second = try tool.run("download", "--resume", "--output-dir", folder)
     #expect(second.status == 0, "\(second.errors)")
     #expect(try tool.read("\(folder)/a") == Array("hello".utf8))
-    let third = try tool.run("download", "--resume", "-o", folder)
+    let third = try tool.run("download", "--resume", "--output-dir", folder)
     #expect(third.status == 0 && third.text == "")
     #expect(third.errors.contains("nothing was interrupted in '\(folder)'"))
     origin.set("/a", page("other", "ETag: \"2\""))
-    let again = try tool.run("download", "--restart", "\(origin.base)/a", "-o", folder)
+    let again = try tool.run("download", "--restart", "\(origin.base)/a", "--output-dir", folder)
     #expect(again.lines.first?.hasPrefix("done") == true)
     #expect(try tool.read("\(folder)/a") == Array("other".utf8))
   }
@@ -185,7 +189,9 @@ import ToolTesting
     defer { origin.stop() }
     origin.set("/a", OriginAnswer([1], claimedLength: 9, hangs: true))
     let url = "\(origin.base)/a"
-    for words in [["fetch", url], ["download", url, "--retries", "0", "-o", tool.path("f")]] {
+    for words in [
+      ["fetch", url], ["download", url, "--retries", "0", "--output-dir", tool.path("f")],
+    ] {
       let run = try tool.run(bytes: (words + ["--timeout", "1s"]).map { Array($0.utf8) })
       #expect(run.status == 2 && run.errors.contains("no byte came"), "\(run.errors)")
     }
@@ -196,7 +202,9 @@ import ToolTesting
     defer { origin.stop() }
     origin.set("/a", page("hello"))
     let (url, token) = ("\(origin.base)/a", "Authorization: Bearer x")
-    for words in [["fetch", url], ["download", url, "-o", tool.path("f")], ["check", url]] {
+    for words in [
+      ["fetch", url], ["download", url, "--output-dir", tool.path("f")], ["check", url],
+    ] {
       let run = try tool.run(bytes: (words + ["-H", token]).map { Array($0.utf8) })
       #expect(run.status == 0 || words[0] == "check", "\(words): \(run.errors)")
       #expect(origin.requests.last?.lines.contains("Authorization: Bearer x") == true)
@@ -244,7 +252,9 @@ import ToolTesting
     close(pipe.reader)
     let input = try openFile("/dev/null", O_RDONLY)
     defer { close(input) }
-    let words = ["download", "\(origin.base)/a", "\(origin.base)/b", "-o", tool.path("f")]
+    let words = [
+      "download", "\(origin.base)/a", "\(origin.base)/b", "--output-dir", tool.path("f"),
+    ]
     let running = try tool.start(
       (words + ["--timeout", "20s", "--retries", "0"]).map { Array($0.utf8) }, input: input,
       output: pipe.writer)
@@ -260,8 +270,8 @@ import ToolTesting
     let (url, folder) = ("\(origin.base)/a", tool.path("f"))
     origin.set("/a", page("hello"))
     _ = try tool.run("fetch", url)
-    _ = try tool.run("download", url, "-o", folder)
-    for place in [[], ["-o", folder]] {
+    _ = try tool.run("download", url, "--output-dir", folder)
+    for place in [[], ["--output-dir", folder]] {
       let words = (["check", url] + place).map { Array($0.utf8) }
       origin.set("/a", OriginAnswer(status: 304, fields: [Self.tag]))
       let same = try tool.run(bytes: words)

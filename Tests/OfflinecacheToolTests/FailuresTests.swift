@@ -103,7 +103,7 @@ import ToolTesting
     let tool = ToolRun()
     #expect(try tool.run("put", "k", "-", input: [1]).status == 0)
     let name = Array("\(tool.folder)/a\\b".utf8) + [0xFF, 0x2F]
-    for words in ["put k", "get k -o", "check http://h/ -o", "ls --store"] {
+    for words in ["put k", "get k -o", "check http://h/ --output-dir", "ls --store"] {
       let tokens = [try ToolRun.executable()] + words.split(separator: " ").map(String.init)
       let program = ["/usr/bin/env", "OFFLINECACHE_STORE=\(tool.store)"] + tokens
       let result = try tool.run(program: program.map { Array($0.utf8) } + [name])

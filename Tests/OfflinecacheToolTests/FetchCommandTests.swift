@@ -214,7 +214,7 @@ import ToolTesting
     origin.set("/empty", page(""))
     let list = "\(origin.base)/two words\r\n# a remark\n\n\(origin.base)/b/\n\(origin.base)/gone\n"
     let result = try tool.run(
-      "fetch", "--urls-from", "-", "--output-dir", tool.path("out"), "-n", "3",
+      "fetch", "--urls-from", "-", "--output-dir", tool.path("out"), "-j", "3",
       "\(origin.base)/empty", input: Array(list.utf8))
     #expect(result.status == 1)
     #expect(result.lines.count == 3)
@@ -237,7 +237,8 @@ import ToolTesting
     let (tool, origin) = (ToolRun(), try LoopbackOrigin())
     defer { origin.stop() }
     origin.set("/a", OriginAnswer(status == 204 ? "" : "x", status: status))
-    let result = try tool.run(command, "\(origin.base)/a", "-o", tool.path("out"))
+    let option = command == "fetch" ? "--output" : "--output-dir"
+    let result = try tool.run(command, "\(origin.base)/a", option, tool.path("out"))
     #expect(result.status == exit)
   }
 
@@ -294,7 +295,7 @@ import ToolTesting
     let input = try openFile("/dev/null", O_RDONLY)
     defer { close(input) }
     let urls = ["\(origin.base)/a", "\(origin.base)/b"]
-    let words = ["fetch", "--parallel", "1", "--timeout", "1h"] + urls
+    let words = ["fetch", "--jobs", "1", "--timeout", "1h"] + urls
     let running = try tool.start(words.map { Array($0.utf8) }, input: input)
     while !origin.requests.contains(where: { $0.target == "/b" }) { await Task.yield() }
     running.child.send(SIGINT)
@@ -332,7 +333,7 @@ import ToolTesting
       ["fetch", "ftp://a.example/"], ["fetch", "--offline", "--refresh", "http://a.example/"],
       ["fetch", "-o", "x", "--output-dir", "y", "http://a.example/"],
       ["fetch", "-o", "x", "http://a.example/", "http://b.example/"],
-      ["fetch", "-n", "65", "http://a.example/"],
+      ["fetch", "-j", "65", "http://a.example/"],
     ])
   func `a fetch that makes no sense is refused`(words: [String]) throws {
     let tool = ToolRun()

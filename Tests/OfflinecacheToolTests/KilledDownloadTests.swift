@@ -38,7 +38,7 @@ struct KilledDownloadTests {
   }
 
   private func start(_ tool: ToolRun, _ url: String, _ more: String...) throws -> RunningTool {
-    let words = ["download", "-q", url, "-o", tool.path("f")] + more
+    let words = ["download", "-q", url, "--output-dir", tool.path("f")] + more
     return try tool.start(words.map { Array($0.utf8) })
   }
 
@@ -74,7 +74,7 @@ struct KilledDownloadTests {
       running.child.send(SIGKILL)
       _ = try running.child.wait()
     }
-    let last = try tool.run("download", url, "-o", tool.path("f"))
+    let last = try tool.run("download", url, "--output-dir", tool.path("f"))
     #expect(last.status == 0, "\(last.errors)")
     #expect(try tool.read(tool.path("f/big")) == body)
     #expect(try FileManager.default.contentsOfDirectory(atPath: tool.path("f")).count == 2)
@@ -97,7 +97,7 @@ struct KilledDownloadTests {
     let file = nginx.folder.appendingPathComponent("site/big")
     let new = Data(repeating: 7, count: 1_000_000)
     try new.write(to: file)
-    let run = try tool.run("download", url, "-o", tool.path("f"))
+    let run = try tool.run("download", url, "--output-dir", tool.path("f"))
     #expect(run.status == 0, "\(run.errors)")
     #expect(try tool.read(tool.path("f/big")) == [UInt8](new))
   }

@@ -74,8 +74,8 @@ import ToolTesting
     let urls = (0..<20).map { origin.url("/\($0)").absoluteString }
     let words =
       ["/usr/bin/env", "OFFLINECACHE_PASSWORD=wrong", try ToolRun.executable(), "--store"]
-      + [tool.store, command, "-n", "1", "-u", user] + urls
-      + (command == "download" ? ["-o", "\(tool.folder)/d"] : [])
+      + [tool.store, command, "-j", "1", "-u", user] + urls
+      + (command == "download" ? ["--output-dir", "\(tool.folder)/d"] : [])
     #expect(try tool.run(program: words.map { Array($0.utf8) }).status == 1)
     let sent = origin.requests.filter { $0.value(of: "Authorization") != nil }
     #expect(sent.count == 1)
@@ -85,12 +85,13 @@ import ToolTesting
   @Test func `downloads, checks and uploads log in as well`() throws {
     let url = origin.url("/page").absoluteString
     let folder = "\(tool.folder)/files"
-    #expect(try run("download", url, "-o", folder).status == 1)
-    let download = try run("download", url, "-o", folder, "--user", user)
+    #expect(try run("download", url, "--output-dir", folder).status == 1)
+    let download = try run("download", url, "--output-dir", folder, "--user", user)
     #expect(download.status == 0, "\(download.errors)")
     #expect(
       try String(contentsOfFile: "\(folder)/page", encoding: .utf8) == "secret of GET")
-    #expect(try run("check", url, "-o", folder, "--user", user).text.hasPrefix("current "))
+    #expect(
+      try run("check", url, "--output-dir", folder, "--user", user).text.hasPrefix("current "))
     #expect(try run("fetch", url, "--user", user).status == 0)
     #expect(try run("check", url, "--user", user).text.hasPrefix("current "))
     let upload = try run("upload", url, "--urlencode", "a=b", "-o", "-", "--user", user)
@@ -101,7 +102,7 @@ import ToolTesting
     let url = origin.url("/page").absoluteString
     func download(_ user: String) throws -> Int32 {
       try run(
-        "download", url, "-o", "\(tool.folder)/files", "--expires", "1h", "--user", user
+        "download", url, "--output-dir", "\(tool.folder)/files", "--expires", "1h", "--user", user
       ).status
     }
     for _ in 0..<3 { #expect(try download(user) == 0) }

@@ -13,7 +13,7 @@ import ToolTesting
       let folder = tool.path("out\(order[0].count)")
       let addresses = order.map { origin.base + $0 }
       let together = try tool.run(
-        bytes: (["fetch", "--output-dir", folder, "-n", "4"] + addresses).map { Array($0.utf8) })
+        bytes: (["fetch", "--output-dir", folder, "-j", "4"] + addresses).map { Array($0.utf8) })
       #expect(together.status == 0, "\(together.errors)")
       for address in addresses {
         let alone = try tool.run("fetch", "--output-dir", folder + "-1", address)

@@ -76,7 +76,7 @@ struct RemoteCommandTests {
     let urls = ["\(origin.base)/a", "\(origin.base)/private"]
     let first = try run(one, ["fetch", "-q"] + urls, remote())
     #expect(first.status == 0 && first.errors == "")
-    let second = try run(two, ["fetch", "-n", "1"] + urls, remote())
+    let second = try run(two, ["fetch", "-j", "1"] + urls, remote())
     #expect(second.lines.map { $0.prefix(6) } == ["remote", "stored"])
     #expect(second.errors.hasPrefix("1 fetched, 1 from the tier, 0 from the store, "))
     #expect(try run(two, ["fetch"] + urls, remote()).lines.allSatisfy { $0.hasPrefix("hit") })
@@ -106,9 +106,9 @@ struct RemoteCommandTests {
     let (one, two) = (ToolRun(), ToolRun())
     let folders = (TemporaryFolder(), TemporaryFolder())
     let url = "\(origin.base)/file"
-    let first = try run(one, ["download", "-o", folders.0.path, url], remote())
+    let first = try run(one, ["download", "--output-dir", folders.0.path, url], remote())
     #expect(first.status == 0 && first.text.hasPrefix("done "), "\(first.text)\(first.errors)")
-    let second = try run(two, ["download", "-o", folders.1.path, url], remote())
+    let second = try run(two, ["download", "--output-dir", folders.1.path, url], remote())
     #expect(second.status == 0 && second.text.hasPrefix("remote "), "\(second.text)")
     #expect(
       try Data(contentsOf: folders.1.url.appending(path: "file")) == Data("answer to /file".utf8))
@@ -159,7 +159,7 @@ struct RemoteCommandTests {
     #expect(fetch.lines.allSatisfy { $0.hasPrefix("remote") }, "\(fetch.text)")
     #expect(
       try run(one, ["remote", "purge", "--prefix", "\(origin.base)/b/"], remote()).status == 0)
-    let again = try run(two, ["fetch", "-n", "1", urls[0], urls[1]], remote())
+    let again = try run(two, ["fetch", "-j", "1", urls[0], urls[1]], remote())
     #expect(again.lines.map { $0.prefix(6) } == ["hit   ", "stored"])
     #expect(try run(one, ["remote", "purge", urls[0]], remote()).status == 0)
     #expect(try run(two, ["fetch", urls[0]], remote()).text.hasPrefix("stored"))

@@ -9,7 +9,7 @@ enum CheckCommand: ToolCommand {
   private static let urls = Parameter(
     "url", .address, .any, help: "The URLs to check; http or https")
   private static let folder = Option(
-    "output-dir", short: "o", .path.named("DIR"),
+    "output-dir", .path.named("DIR"),
     help: "Compare with the files that 'download' has put into a folder, not with the store")
   private static let timeout = Option(
     "timeout", .timeout, default: .seconds(10), defaultText: "10s",
@@ -28,7 +28,9 @@ enum CheckCommand: ToolCommand {
       + NetworkOptions.allWithLogin,
     examples: [
       .init("offlinecache check https://example.org/", "Compares with the store"),
-      .init("offlinecache check https://example.org/big.iso -o isos", "Compares with a download"),
+      .init(
+        "offlinecache check https://example.org/big.iso --output-dir isos",
+        "Compares with a download"),
     ],
     exitStatuses: [
       (.success, "All are current"),

@@ -16,8 +16,8 @@ enum CrawlCommand: ToolCommand {
   private static let limit = Option(
     "limit", .size(in: 1...UInt64(Int64.max)), defaultText: "no limit",
     help: "End when so many bytes of content have come from servers")
-  private static let parallel = Option(
-    "parallel", short: "n", .integer(in: 1...CrawlOptions.maximumRequests), default: 1,
+  private static let perHost = Option(
+    "per-host", .integer(in: 1...CrawlOptions.maximumRequests), default: 1,
     help: "The number of connections to one host; several hosts are always fetched from at once")
   private static let freshFor = Option(
     "fresh-for", .seconds, defaultText: "as the server says",
@@ -39,7 +39,7 @@ enum CrawlCommand: ToolCommand {
         + "and so is rel=nofollow. Links that scripts make are not seen.",
     ],
     parameters: [urls],
-    options: [depth, sameHost, limit, parallel, freshFor, quiet, Declarations.json]
+    options: [depth, sameHost, limit, perHost, freshFor, quiet, Declarations.json]
       + NetworkOptions.allForTransfers + [FingerprintOption.option] + HistoryOption.all,
     examples: [
       .init(
@@ -75,7 +75,7 @@ enum CrawlCommand: ToolCommand {
     var options = CrawlOptions(depth: invocation.value(of: depth))
     options.staysOnHost = invocation[sameHost]
     options.limitBytes = invocation[limit]
-    options.connectionsPerHost = invocation.value(of: parallel)
+    options.connectionsPerHost = invocation.value(of: perHost)
     options.lifetime = invocation[freshFor]?.wholeSeconds
     let report = CrawlReport(
       isQuiet: invocation[quiet], asJSON: invocation[Declarations.json])

@@ -10,7 +10,7 @@ enum DownloadCommand: ToolCommand {
   private static let urls = Parameter(
     "url", .address, .any, help: "The URLs to download; http or https")
   static let folder = Option(
-    "output-dir", short: "o", .path.named("DIR"), default: ".",
+    "output-dir", .path.named("DIR"), default: ".",
     help: "The folder for the files; it is created if it is missing")
   private static let resume = Flag(
     "resume", help: "Also resume every interrupted download in the folder")
@@ -25,8 +25,8 @@ enum DownloadCommand: ToolCommand {
     "sliding", help: "Restart the time of --expires whenever the file is used")
   private static let sha256 = Option(
     "sha256", .sha256, help: "The digest that the file must have, in hex")
-  private static let parallel = Option(
-    "parallel", short: "n", .integer(in: 1...256), default: 4,
+  private static let jobs = Option(
+    "jobs", short: "j", .integer(in: 1...256), default: 4,
     help: "The number of downloads at once")
   private static let perHost = Option(
     "per-host", .integer(in: 1...256), default: 4,
@@ -55,14 +55,16 @@ enum DownloadCommand: ToolCommand {
     ],
     parameters: [urls],
     options: [
-      folder, AddressList.option, resume, restart, refresh, expires, sliding, sha256, parallel,
+      folder, AddressList.option, resume, restart, refresh, expires, sliding, sha256, jobs,
       perHost, retries, durable, quiet, HeaderOption.option, FingerprintOption.option,
     ] + NetworkOptions.allForTransfers + RemoteOptions.all,
     examples: [
-      .init("offlinecache download https://example.org/big.iso -o isos", "Downloads one file"),
-      .init("offlinecache download --resume -o isos", "Resumes all interrupted downloads"),
       .init(
-        "offlinecache download --urls-from list.txt -n 16 --per-host 16 --expires 7d",
+        "offlinecache download https://example.org/big.iso --output-dir isos", "Downloads one file"),
+      .init(
+        "offlinecache download --resume --output-dir isos", "Resumes all interrupted downloads"),
+      .init(
+        "offlinecache download --urls-from list.txt -j 16 --per-host 16 --expires 7d",
         "Downloads many files, and does not ask the servers again for a week"),
     ], usesGlobalOptions: false)
 
@@ -73,8 +75,8 @@ enum DownloadCommand: ToolCommand {
     if !invocation[urls].isEmpty || invocation[AddressList.option] != nil {
       try makeFolder(folder)
     }
-    let parallel = bounded(invocation.value(of: parallel))
-    let perHost = min(invocation.value(of: perHost), parallel)
+    let jobs = bounded(invocation.value(of: jobs))
+    let perHost = min(invocation.value(of: perHost), jobs)
     var setup = try NetworkOptions.setup(invocation)
     setup.connectionsPerHost = perHost
     let transport = try CurlTransport(setup)
@@ -87,7 +89,7 @@ enum DownloadCommand: ToolCommand {
     await RemoteOptions.readPurges(shared?.tier)
     let direct: any HTTPTransport = shared ?? transport
     var options = DownloaderOptions(
-      maximumTransfers: parallel, maximumTransfersPerHost: perHost,
+      maximumTransfers: jobs, maximumTransfersPerHost: perHost,
       maximumRetries: invocation.value(of: retries), isDurable: invocation[durable])
     options.conceal = try FingerprintOption.read(invocation).fingerprint
     let downloader = Downloader(
@@ -210,7 +212,7 @@ enum DownloadCommand: ToolCommand {
     guard let text = folder.text else {
       throw ToolError(
         subject: folder.description, problem: "the name of the folder is not UTF-8",
-        remedy: "go there and leave -o out")
+        remedy: "go there and leave --output-dir out")
     }
     return text
   }
@@ -223,7 +225,7 @@ enum DownloadCommand: ToolCommand {
     } catch {
       guard error.isWrongKind else { return }
       throw ToolError(
-        subject: text, problem: "it is a file, and -o names a folder here",
+        subject: text, problem: "it is a file, and --output-dir names a folder",
         remedy: "leave the name of the file out")
     }
   }

@@ -17,8 +17,8 @@ enum FetchCommand: ToolCommand {
     help: "Use the store alone, never the network; with --remote, look missing responses up there")
   private static let refresh = Flag(
     "refresh", help: "Ask the server even if the response is stored")
-  private static let parallel = Option(
-    "parallel", short: "n", .integer(in: 1...64), default: 4, help: "The number of fetches at once")
+  private static let jobs = Option(
+    "jobs", short: "j", .integer(in: 1...64), default: 4, help: "The number of fetches at once")
   private static let quiet = Flag("quiet", short: "q", help: "Print errors only")
 
   static let declaration = Command(
@@ -36,14 +36,14 @@ enum FetchCommand: ToolCommand {
     ],
     parameters: [urls],
     options: [
-      GetCommand.output, folder, AddressList.option, offline, refresh, parallel, quiet,
+      GetCommand.output, folder, AddressList.option, offline, refresh, jobs, quiet,
       HeaderOption.option, SubstituteOption.option,
     ] + NetworkOptions.allForTransfers + [FingerprintOption.option] + HistoryOption.all
       + RemoteOptions.all,
     examples: [
       .init("offlinecache fetch https://example.org/ -o page.html", "Fetches one page to a file"),
       .init(
-        "offlinecache fetch --urls-from list.txt --parallel 8", "Fills the store with many pages"),
+        "offlinecache fetch --urls-from list.txt --jobs 8", "Fills the store with many pages"),
       .init(
         "offlinecache fetch --offline --urls-from list.txt --output-dir site",
         "Writes them all to files, without a network"),
@@ -92,7 +92,7 @@ enum FetchCommand: ToolCommand {
         client: client, policy: policy(invocation), target: target(invocation),
         addresses: addresses, fields: HTTPFields(invocation.all(HeaderOption.option)),
         isQuiet: invocation[quiet])
-      let status = try await run.all(parallel: invocation.value(of: parallel))
+      let status = try await run.all(jobs: invocation.value(of: jobs))
       await RemoteOptions.finishOffers(of: tier, client)
       RemoteNumbers.add(tier, to: store)
       return status

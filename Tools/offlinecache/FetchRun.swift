@@ -29,8 +29,8 @@ struct FetchRun: Sendable {
   }
 
   /// Fetches all URLs. A failed fetch is reported and does not stop the others.
-  func all(parallel: Int) async throws -> ExitStatus {
-    let result = await Interruption.cancelling { try await fetchAll(parallel) }
+  func all(jobs: Int) async throws -> ExitStatus {
+    let result = await Interruption.cancelling { try await fetchAll(jobs) }
     progress.finish()
     try report.flush()
     try Interruption.check()
@@ -38,10 +38,10 @@ struct FetchRun: Sendable {
     return report.finish()
   }
 
-  private func fetchAll(_ parallel: Int) async throws {
+  private func fetchAll(_ jobs: Int) async throws {
     let queue = AddressQueue(addresses)
     try await withThrowingTaskGroup(of: Void.self) { group in
-      for _ in 0..<min(parallel, addresses.count) {
+      for _ in 0..<min(jobs, addresses.count) {
         group.addTask {
           while !Task.isCancelled, let address = queue.next() { try await fetch(address) }
         }
