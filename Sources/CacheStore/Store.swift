@@ -48,7 +48,7 @@ public final class Store: Sendable {
   ///   `readOnly`, `newerFormat`, `invalidLimits`, `noSpace`, or `inputOutput`, with the path.
   /// - Complexity: O(records in the journal).
   public init(at path: String, options: Options = Options()) throws(StoreError) {
-    try options.limits?.check(path)
+    try options.limits?.check(path, hasDelegate: options.sizeDelegate != nil)
     if case .within(let seconds) = options.settling, seconds < 1 {
       throw StoreError(
         .invalidLimits, path: path, cause: "entries cannot be settled within \(seconds) seconds",
@@ -221,11 +221,11 @@ public final class Store: Sendable {
 
   /// Sets the limits for all users of the store, and evicts entries until they hold.
   ///
-  /// - Throws: `invalidLimits` if they contradict each other, or if more bytes are pinned than they
-  ///   allow; `readOnly`, `noSpace`, `inputOutput`, `closed`.
+  /// - Throws: `invalidLimits` if they contradict each other or hold no entry, or if more bytes are
+  ///   pinned than they allow; `readOnly`, `noSpace`, `inputOutput`, `closed`.
   public func setLimits(_ limits: Limits) throws(StoreError) {
     if isReadOnly { throw .readOnly(path) }
-    try limits.check(path)
+    try limits.check(path, hasDelegate: evictor.delegate != nil)
     try evictor.setLimits(limits)
   }
 

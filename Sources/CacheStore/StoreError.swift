@@ -40,8 +40,7 @@ public struct StoreError: Error, Sendable, Hashable, CustomStringConvertible {
     public static let metadataTooLarge = Code(rawValue: "metadataTooLarge")
     /// The body is longer than the limits allow.
     public static let entryTooLarge = Code(rawValue: "entryTooLarge")
-    /// The limits contradict each other, one of them is 0, or more bytes are pinned than they
-    /// allow.
+    /// The limits contradict each other or hold no entry, or more bytes are pinned than they allow.
     public static let invalidLimits = Code(rawValue: "invalidLimits")
     /// Pinning the entry would exceed the quota for pinned bytes.
     public static let pinQuotaExceeded = Code(rawValue: "pinQuotaExceeded")

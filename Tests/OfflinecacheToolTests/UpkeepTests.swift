@@ -65,6 +65,21 @@ import ToolTesting
     #expect(try tool.run("limit", "--json").text.contains(#""entry_bytes": null"#))
   }
 
+  @Test func `a byte limit with which nothing could be stored is refused`() throws {
+    let tool = ToolRun()
+    let result = try tool.run("limit", "--bytes", "100")
+    #expect(result.status == 2)
+    #expect(
+      result.errors
+        == "offlinecache: \(tool.store): a byte limit of 100 leaves no room for anything; "
+        + "give at least 16384, or none\n")
+    #expect(try tool.run("limit", "--bytes", "100", "--count", "logical").status == 0)
+    #expect(try tool.run("put", "k", "-", input: Array(repeating: 1, count: 100)).status == 0)
+    #expect(try tool.run("limit", "--count", "allocated").status == 2)
+    #expect(try tool.run("limit", "--bytes", "16K", "--count", "allocated").status == 0)
+    #expect(try tool.run("put", "k", "-", input: Array(repeating: 2, count: 4096)).status == 0)
+  }
+
   @Test func `equal bodies are counted as shared`() throws {
     let tool = ToolRun()
     let body = [UInt8](repeating: 5, count: 100_000)

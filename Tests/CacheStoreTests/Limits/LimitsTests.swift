@@ -12,8 +12,10 @@ import Testing
   }
 
   @Test(arguments: [
-    Limits(bytes: 0), Limits(entries: 0), Limits(entryBytes: 0), Limits(bytes: 10, entryBytes: 11),
-    Limits(bytes: 10, pinnedBytes: 11),
+    Limits(bytes: 0), Limits(entries: 0), Limits(entryBytes: 0), Limits(bytes: (16 << 10) - 1),
+    Limits(bytes: 0, accounting: .logical),
+    Limits(bytes: 10, entryBytes: 11, accounting: .logical),
+    Limits(bytes: 10, pinnedBytes: 11, accounting: .logical),
   ])
   func `limits that leave no room or contradict are refused`(limits: Limits) throws {
     let path = sandbox.root
@@ -24,6 +26,17 @@ import Testing
     let store = try sandbox.open(Options(limits: Limits(entries: 3)))
     #expect(throws: failure(.invalidLimits, path)) { try store.setLimits(limits) }
     #expect(store.limits == Limits(entries: 3))
+  }
+
+  @Test func `the least byte limit holds an entry`() throws {
+    let path = sandbox.root
+    let refusal = #expect(throws: StoreError.self) {
+      try Store(at: path, options: Options(limits: Limits(bytes: 100)))
+    }
+    #expect(refusal?.remedy == "give at least 16384, or none")
+    let store = try sandbox.open(Options(limits: Limits(bytes: 16_384)))
+    try store.put(body(4_000, 1), for: "k")
+    #expect(store.lookUp("k").entry?.body == body(4_000, 1))
   }
 
   @Test func `limits are kept in the store and seen by all its users`() throws {
@@ -65,7 +78,7 @@ import Testing
     #expect(store.info(for: "b")?.isPinned == false)
     #expect(store.statistics.pinnedBytes == 300)
     #expect(throws: failure(.invalidLimits, path)) {
-      try store.setLimits(Limits(bytes: 10_000, pinnedBytes: 299))
+      try store.setLimits(Limits(bytes: 20_000, pinnedBytes: 299))
     }
     // Replacing a pinned body must not get round the quota.
     #expect(throws: failure(.pinQuotaExceeded, path)) { try store.put(body(501, 3), for: "a") }
