@@ -92,8 +92,8 @@ package struct CrawlSummary: Sendable, Hashable {
   /// Whether ``CrawlOptions/limitBytes`` was reached.
   package var reachedLimit = false
   /// The error of the store that has ended the crawl: at a limit, it would have to evict pages of this
-  /// crawl.
-  package var fullStore: StoreError?
+  /// crawl (`leastRecent`), or its folder is not there any more (`notFound`).
+  package var storeError: StoreError?
   /// Whether ``CrawlOptions/frontierBytes`` was reached.
   package var filledFrontier = false
 

@@ -42,7 +42,7 @@ package struct Crawler: Sendable {
       var running = 0
       do throws(Failure) {
         repeat {
-          while !Task.isCancelled, !fetcher.budget.isSpent, state.summary.fullStore == nil,
+          while !Task.isCancelled, !fetcher.budget.isSpent, state.summary.storeError == nil,
             running < CrawlOptions.maximumRequests, let step = state.frontier.next()
           {
             switch step {
@@ -66,7 +66,7 @@ package struct Crawler: Sendable {
             state.add(page, bytes: fetcher.budget.bytes)
             try report(page.item, page.outcome, state.summary, state.frontier.knownCount)
           case nil:
-            if Task.isCancelled || fetcher.budget.isSpent || state.summary.fullStore != nil
+            if Task.isCancelled || fetcher.budget.isSpent || state.summary.storeError != nil
               || !state.frontier.startNextLevel()
             {
               return nil
@@ -106,8 +106,8 @@ private struct CrawlState {
     let item = page.item
     frontier.finish(item.url, isReachable: page.isReachable)
     count(page.outcome, of: item)
-    if let error = page.fullStore {
-      summary.fullStore = summary.fullStore ?? error
+    if let error = page.storeError {
+      summary.storeError = summary.storeError ?? error
       return
     }
     if let target = page.redirect {

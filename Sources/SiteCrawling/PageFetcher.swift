@@ -17,8 +17,8 @@ struct FetchedPage: Sendable {
   var links: [NormalizedURL] = []
   var redirect: NormalizedURL?
   var isReachable = true
-  /// The error of the store if it would have to evict pages of this crawl.
-  var fullStore: StoreError?
+  /// The error of the store if it can keep no further page of this crawl.
+  var storeError: StoreError?
 }
 
 /// Why the rules of a host are not known, so that nothing of it may be fetched.
@@ -119,8 +119,10 @@ struct PageFetcher: Sendable {
       let end = bytes.lastIndex(of: UInt8(ascii: type.isStyle ? "}" : ">"))
       bytes.removeSubrange((end ?? 0)...)
     }
-    if case .notStored(.failed(let error)) = response.body.storing, error.code == .leastRecent {
-      return FetchedPage(item: item, outcome: .leftOut, fullStore: error)
+    if case .notStored(.failed(let error)) = response.body.storing,
+      [.leastRecent, .notFound].contains(error.code)
+    {
+      return FetchedPage(item: item, outcome: .leftOut, storeError: error)
     }
     var page = FetchedPage(item: item, outcome: .kept(isNew: response.source == .network))
     if let error = response.originError {

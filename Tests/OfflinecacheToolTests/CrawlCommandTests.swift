@@ -1,4 +1,5 @@
 import CLibrary
+import Foundation
 import LoopbackOrigin
 import Testing
 import ToolTesting
@@ -77,6 +78,23 @@ import ToolTesting
       #expect(try tool.run("limit", option, "none").status == 0)
       #expect(try tool.run("rm", "--all").status == 0)
     }
+  }
+
+  @Test func `it ends when the folder of the store is gone`() throws {
+    let tool = ToolRun()
+    let origin = try LoopbackOrigin { [store = tool.store, html] request in
+      if request.target == "/b" { try? FileManager.default.removeItem(atPath: store) }
+      let links = request.target == "/" ? "<a href=/b></a>" : "<a href=/c></a><a href=/d></a>"
+      return request.target == "/robots.txt"
+        ? OriginAnswer("", status: 404) : OriginAnswer(links, fields: html)
+    }
+    defer { origin.stop() }
+    let run = try tool.run("crawl", "\(origin.base)/", "--depth", "9")
+    #expect(run.status == 2)
+    #expect(run.lines == [])
+    #expect(run.errors.contains(", so it has ended, and 1 known URL is left out; if the folder"))
+    #expect(run.errors.hasSuffix("was deleted or moved meanwhile, start the command again\n"))
+    #expect(!origin.requests.contains { $0.target == "/c" })
   }
 
   @Test func `a start page that robots_txt does not allow is a failure`() throws {

@@ -1,4 +1,5 @@
 import CLibrary
+import Foundation
 import LoopbackOrigin
 import Testing
 import ToolTesting
@@ -22,6 +23,26 @@ import ToolTesting
     #expect(result.lines[1].contains("\"GET \(origin.base)/a\" 200 5 \"OfflineCache; hit; ttl="))
     origin.stop()
     #expect(try serving.server.run("ls").lines == ["GET \(origin.base)/a"])
+  }
+
+  @Test func `without the folder of its store it passes answers on, and says so once`() throws {
+    let origin = try LoopbackOrigin()
+    defer { origin.stop() }
+    for path in ["/a", "/b", "/c"] { origin.set(path, page("hello \(path)")) }
+    let serving = try Serving("--origin", origin.base)
+    #expect(try serving.fetch("/a").text == "hello /a")
+    try FileManager.default.removeItem(atPath: serving.server.store)
+    for path in ["/b", "/c", "/b", "/a"] {
+      #expect(try serving.fetch(path).text == "hello \(path)")
+    }
+    serving.running.child.send(SIGTERM)
+    let end = try serving.running.finish()
+    #expect(end.status == 0)
+    let notices = end.errors.split(separator: "\n").filter { $0.contains("not stored") }
+    #expect(notices.count == 1)
+    #expect(
+      notices.first?.contains("was deleted or moved meanwhile, start the command again") == true)
+    #expect(!exists(serving.server.store))
   }
 
   @Test(arguments: [

@@ -75,8 +75,8 @@ import Testing
     let crawl = try Crawl(pages, limits: limits)
     for number in 0..<3 { try crawl.store.put([1], for: ByteString("old\(number)")) }
     let summary = try await crawl.run()
-    #expect(summary.fullStore?.code == .leastRecent)
-    #expect(summary.fullStore?.cause.contains("the store has") == true)
+    #expect(summary.storeError?.code == .leastRecent)
+    #expect(summary.storeError?.cause.contains("the store has") == true)
     #expect(summary.leftOut > 0 && summary.failed == 0)
     #expect(summary.fetched + summary.leftOut == 31)
     #expect(!crawl.store.contains("old0"), "what others have stored before goes first")

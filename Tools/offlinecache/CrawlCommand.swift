@@ -94,7 +94,9 @@ enum CrawlCommand: ToolCommand {
   }
 
   private static func status(of summary: CrawlSummary) -> ExitStatus {
-    if summary.failed + summary.disallowedStarts > 0 { return .failure }
+    if summary.failed + summary.disallowedStarts > 0 || summary.storeError?.code == .notFound {
+      return .failure
+    }
     if summary.leftOut > 0 { return incomplete }
     return summary.notFound > 0 ? .notFound : .success
   }

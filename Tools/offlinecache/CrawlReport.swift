@@ -55,11 +55,17 @@ final class CrawlReport: Sendable {
         + "\(summary.disallowed) not allowed by robots.txt; "
         + "\(ByteCount(summary.bytes)) in \(seconds) s")
     guard summary.leftOut > 0 else { return summary }
-    if let error = summary.fullStore {
+    if let error = summary.storeError?.forShell {
+      let (when, remedy) =
+        error.code == .leastRecent
+        ? (
+          " in this crawl",
+          "raise the limit with 'offlinecache limit \(Self.option(for: error))', then run it again to "
+            + "go on"
+        ) : ("", error.remedy)
       printMessage(
-        "offlinecache: \(terminalSafe(error.path)): \(error.cause) in this crawl, so it has ended, and "
-          + "\(leftOut(summary)); raise the limit with 'offlinecache limit "
-          + "\(Self.option(for: error))', then run it again to go on")
+        "offlinecache: \(terminalSafe(error.path)): \(error.cause)\(when), so it has ended, and "
+          + "\(leftOut(summary)); \(remedy)")
       return summary
     }
     let (cause, remedy) =
@@ -114,7 +120,7 @@ final class CrawlReport: Sendable {
       ("not_found", .count(summary.notFound)), ("failed", .count(summary.failed)),
       ("disallowed", .count(summary.disallowed)), ("left_out", .count(summary.leftOut)),
       ("bytes", .count(summary.bytes)), ("reached_limit", .bool(summary.reachedLimit)),
-      ("full_store", .text(summary.fullStore?.cause)),
+      ("store_error", .text(summary.storeError?.cause)),
     ])
   }
 }
