@@ -40,6 +40,14 @@ package struct StoreDescription: Sendable, Hashable {
     self.created = created
   }
 
+  /// Returns whether a document describes a store, of this format or a newer one.
+  package static func isDescription(_ bytes: [UInt8]) -> Bool {
+    do throws(FormatError) {
+      _ = try StoreDescription(decoding: bytes)
+      return true
+    } catch { return error.code == .newerFormat }
+  }
+
   /// Returns the bytes of the document.
   package func encoded() -> [UInt8] {
     var writer = JSONWriter(capacity: 256)

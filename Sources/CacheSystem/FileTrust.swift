@@ -66,6 +66,17 @@ package enum UserPath {
     return target.isEmpty ? nil : target
   }
 
+  /// Returns the path of an existing file without links, `.` and `..`; `nil` if there is no file.
+  /// realpath(3).
+  package static func real(_ path: [UInt8]) -> [UInt8]? {
+    // Safety: realpath returns a zero-terminated string of its own, freed here after the copy.
+    unsafe withPath(path) { start in
+      guard let real = unsafe realpath(start, nil) else { return nil }
+      defer { unsafe free(real) }
+      return unsafe Array(UnsafeRawBufferPointer(start: real, count: strlen(real)))
+    }
+  }
+
   /// Throws the error with which a file cannot be opened for writing, or a file cannot be made in a
   /// folder, without writing; faccessat(2).
   package static func checkWritable(_ path: String) throws(SystemError) {

@@ -6,10 +6,17 @@ package struct OutputError: Error, Hashable, CustomStringConvertible {
   package var path: String
   /// The reason, a number of errno(3).
   package var errno: Int32
+  /// The store in whose folder the path is, if that is the reason.
+  var store: Argument?
 
   package init(path: String, errno: Int32) {
     self.path = path
     self.errno = errno
+  }
+
+  init(path: String, inStore store: Argument) {
+    self.init(path: path, errno: EPERM)
+    self.store = store
   }
 
   /// Whether the reader of a pipe has ended. No message is printed for that.
@@ -17,6 +24,10 @@ package struct OutputError: Error, Hashable, CustomStringConvertible {
 
   /// The error in one line, without the name of the tool.
   package var description: String {
+    if let store {
+      return "\(path): this is in the folder of the store \(store), which must hold nothing else; "
+        + "choose another place"
+    }
     let remedy =
       switch errno {
       case ENOSPC, EDQUOT: "free some space and run the command again"

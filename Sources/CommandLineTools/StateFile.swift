@@ -90,6 +90,9 @@ package struct StateFile: Sendable {
 
   /// Replaces the file with a rename, so that after a kill it is the old one or the new one.
   package func save(_ bytes: [UInt8]) throws(Problem) {
+    if let store = enclosingStore(of: Argument(folder)) {
+      throw Problem(text: "\(path) would be in the folder of the store \(store)")
+    }
     do throws(SystemError) {
       files.makeFolders(folder)
       let directory = try files.open(userPath: folder, [.read, .directory])

@@ -268,6 +268,17 @@ import ToolTesting
       tool, ["--report", tool.path("none/report"), source, tool.store], "cannot be written")
   }
 
+  @Test func `a store that neither destination nor report may be in`() throws {
+    let tool = ToolRun()
+    let (source, other) = (try tool.makeSource("m", rows: 1...2), tool.path("other"))
+    try Store(at: other).close()
+    let words = "this is in the folder of the store \(other), which"
+    try expectFailure(tool, ["--report", "\(other)/report", source, tool.store], words)
+    for option in ["--dry-run", "--keep-expired"] {
+      try expectFailure(tool, [option, source, "\(other)/entries/new"], words)
+    }
+  }
+
   @Test func `a body that is longer than the limits allow is a fault, the others move`() throws {
     let tool = ToolRun()
     let source = try tool.makeSource("m", rows: 1...2)

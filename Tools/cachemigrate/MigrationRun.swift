@@ -33,7 +33,10 @@ struct MigrationRun {
   private func migrate() throws -> ExitStatus {
     let stop = MigrationStop()
     Interruption.onRequest { stop.request() }
-    try opened { try checkReport() }
+    try opened {
+      try checkReport()
+      try checkOutsideOtherStores(Argument(request.destination))
+    }
     let migration = try opened {
       try Migration(
         from: request.source, to: request.destination, options: request.options, stop: stop)
@@ -94,6 +97,7 @@ struct MigrationRun {
     guard let report = request.report else { return }
     try MigrationPlaces.check(
       report: report, source: request.source, destination: request.destination)
+    try checkOutsideStores(Argument(report))
   }
 
   private func openReport(_ earlier: ResumeState?) throws -> ReportFile? {

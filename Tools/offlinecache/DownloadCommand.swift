@@ -71,6 +71,7 @@ enum DownloadCommand: ToolCommand {
   static func run(_ invocation: Invocation) async throws -> ExitStatus {
     try check(invocation)
     let folder = invocation.value(of: folder)
+    try checkOutsideStores(folder)
     // Without URLs the folder must exist: a missing one means that its name is wrong.
     if !invocation[urls].isEmpty || invocation[AddressList.option] != nil {
       try makeFolder(folder)

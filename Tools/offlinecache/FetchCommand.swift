@@ -65,6 +65,7 @@ enum FetchCommand: ToolCommand {
         "-o takes one body, but there are \(addresses.count) URLs",
         remedy: "use --output-dir DIR for several")
     }
+    let target = try target(invocation)
     let setup = try NetworkOptions.setup(invocation)
     var options = ClientOptions(transport: NetworkOptions.transportOptions(invocation))
     options.substitutes = try SubstituteOption.read(invocation)
@@ -89,7 +90,7 @@ enum FetchCommand: ToolCommand {
       login?.use(by: client)
       await RemoteOptions.readPurges(tier)
       let run = FetchRun(
-        client: client, policy: policy(invocation), target: target(invocation),
+        client: client, policy: policy(invocation), target: target,
         addresses: addresses, fields: HTTPFields(invocation.all(HeaderOption.option)),
         isQuiet: invocation[quiet])
       let status = try await run.all(jobs: invocation.value(of: jobs))
@@ -113,9 +114,10 @@ enum FetchCommand: ToolCommand {
     return invocation[refresh] ? .reload : .protocolRules
   }
 
-  private static func target(_ invocation: Invocation) -> FetchTarget {
+  private static func target(_ invocation: Invocation) throws(OutputError) -> FetchTarget {
     if let file = invocation[GetCommand.output] { return .file(file) }
-    return invocation[folder].map { .folder(OutputFolder($0)) } ?? .none
+    guard let folder = invocation[folder] else { return .none }
+    return .folder(try OutputFolder(folder))
   }
 }
 

@@ -23,6 +23,7 @@ enum FingerprintOption {
             + "log-in are found by this run only")
       }
     }
+    try checkOutsideStores(argument)
     let key = FingerprintKey(path: try invocation.text(of: argument))
     try key.load()
     return key

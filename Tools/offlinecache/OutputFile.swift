@@ -28,6 +28,7 @@ final class OutputFile {
     if UserPath.isPlantedLink(argument.bytes) {
       throw OutputError(path: argument.description, errno: SystemError.othersFile.code)
     }
+    try checkOutsideStores(argument)
     let place = Self.place(of: argument.bytes)
     path = place.path
     let descriptor: Int32
@@ -75,13 +76,7 @@ final class OutputFile {
   private static func place(of path: [UInt8]) -> (path: [UInt8], isReplaceable: Bool) {
     guard let kind = fileKind(path) else { return (path, true) }
     guard kind == S_IFREG else { return (path, false) }
-    // Safety: realpath returns a zero-terminated string of its own, freed here after the copy.
-    let resolved = unsafe withPath(path) { start -> [UInt8]? in
-      guard let real = unsafe realpath(start, nil) else { return nil }
-      defer { unsafe free(real) }
-      return unsafe Array(UnsafeRawBufferPointer(start: real, count: strlen(real)))
-    }
-    return (resolved ?? path, true)
+    return (UserPath.real(path) ?? path, true)
   }
 }
 

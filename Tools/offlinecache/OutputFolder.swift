@@ -12,7 +12,9 @@ final class OutputFolder: Sendable {
   /// The files opened so far, which appear under their names later.
   private let files = Lock<Set<[UInt8]>>([])
 
-  init(_ path: Argument) {
+  /// - Throws: `OutputError` if the folder is in that of a store.
+  init(_ path: Argument) throws(OutputError) {
+    try checkOutsideStores(path)
     self.path = path.bytes
   }
 

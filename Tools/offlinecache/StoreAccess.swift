@@ -74,6 +74,7 @@ private func openStore(
   options.createsStore = use == .fill || use == .readOrCreate
   options.durability = durability
   options.lag = lag
+  if options.createsStore { try checkOutsideOtherStores(Argument(path)) }
   do throws(StoreError) {
     return try Store(at: path, options: options)
   } catch let refusal {

@@ -45,10 +45,7 @@ extension StorePlace {
       bytes = try files.readFile(
         Layout.description, in: root, limit: StoreDescription.maximumBytes)
     } catch { return error != .notFound && error != .tooLarge }
-    do throws(FormatError) {
-      _ = try StoreDescription(decoding: bytes)
-      return true
-    } catch { return error.code == .newerFormat }
+    return StoreDescription.isDescription(bytes)
   }
 
   /// Returns whether a name in a directory may belong to a store that was just made.
