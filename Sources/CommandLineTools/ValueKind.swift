@@ -71,8 +71,17 @@ extension ValueKind where Value == Argument {
   /// Any bytes: file names and keys. Empty values are accepted.
   package static var bytes: ValueKind { ValueKind("VALUE") { argument in argument } }
 
-  /// The name of a file or folder: any bytes, but at least one.
+  /// The name of a file or folder: any bytes, but at least one. `-` is refused, which is standard
+  /// input or output elsewhere.
   package static var path: ValueKind {
+    ValueKind("PATH") { argument throws(InvalidValue) in
+      if argument == "-" { throw InvalidValue(expected: "a path; ./- names a file '-'") }
+      return try pathOrDash.parse(argument)
+    }
+  }
+
+  /// The name of a file or folder, or `-` for standard input or output.
+  package static var pathOrDash: ValueKind {
     ValueKind("PATH") { argument throws(InvalidValue) in
       if argument.bytes.isEmpty { throw InvalidValue(expected: "a path that is not empty") }
       // A shell leaves it in '--store=~/x', and 'rm -r ~' would not remove that folder.

@@ -19,8 +19,8 @@ enum Sample {
   static let size = Option("size", .size(), help: "At least so large")
   static let prefix = Parameter("prefix", .bytes, .optional, help: "Keys that begin so")
 
-  static let source = Parameter("source", .path, .any, help: "What to copy")
-  static let target = Parameter("target", .path, help: "Where to")
+  static let source = Parameter("source", .pathOrDash, .any, help: "What to copy")
+  static let target = Parameter("target", .pathOrDash, help: "Where to")
   static let folder = Option("output-dir", .path, help: "The folder of TARGET")
 
   static let tool = Command(

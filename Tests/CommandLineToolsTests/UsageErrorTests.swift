@@ -73,6 +73,9 @@ private struct Mistake: Sendable, CustomTestStringConvertible {
       Mistake(
         "copy a b -o c", "tool copy: there is no option -o; did you mean --output-dir?"),
       Mistake(
+        "fetch u -o -",
+        "tool fetch: '-' is no value for --output; give a path; ./- names a file '-'"),
+      Mistake(
         "fetch u -j 0",
         "tool fetch: '0' is no value for --jobs; give a whole number from 1 to 64"),
       Mistake(

@@ -38,7 +38,7 @@ import ToolTesting
     #expect(result.status == 64)
     #expect(
       result.errors
-        == "offlinecache stats: OFFLINECACHE_STORE is '~/x', and nothing replaces the ~; "
+        == "offlinecache stats: OFFLINECACHE_STORE is '~/x', which names no folder; "
         + "set it to a path with $HOME for ~, or with ./ before it\n")
   }
 

@@ -27,11 +27,6 @@ struct MigrationRequest: Sendable {
     report = try invocation[declared.report].map { argument throws(UsageError) in
       try path(argument, "choose another one")
     }
-    if report == "-" {
-      throw invocation.usageError(
-        "--report needs a file, and '-' is none",
-        remedy: "name a file, or './-' for one of that name")
-    }
     var options = MigrationOptions(
       temporaryFolder: Argument.environment("TMPDIR")?.text ?? "/var/tmp")
     options.format = invocation.value(of: declared.from).format

@@ -4,7 +4,7 @@ import Synchronization
 
 enum AddressList {
   static let option = Option(
-    "urls-from", .path.named("FILE"),
+    "urls-from", .pathOrDash.named("FILE"),
     help: "Also take the URLs in a file, one a line; - is standard input")
 
   /// The largest size of a list, in bytes: enough for millions of URLs.

@@ -14,7 +14,7 @@ enum BrowseCommand: ToolCommand {
     "connect-port", .port, repeats: true,
     help: "Let the browser use https at this port as well as at 443 and the port of the page")
   private static let log = Option(
-    "log", .path.named("FILE"), defaultText: "none",
+    "log", .pathOrDash.named("FILE"), defaultText: "none",
     help: "Add a line for each response to a file; - is standard output")
 
   static let declaration = Command(

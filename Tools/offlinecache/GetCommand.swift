@@ -5,7 +5,7 @@ import HTTPSemantics
 
 enum GetCommand: ToolCommand {
   static let output = Option(
-    "output", short: "o", .path.named("FILE"),
+    "output", short: "o", .pathOrDash.named("FILE"),
     help: "Write to a file, which gets its name when it is complete; - is standard output")
   private static let variant = Option(
     "variant", .variant,

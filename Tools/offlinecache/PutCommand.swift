@@ -4,7 +4,8 @@ import CommandLineTools
 import HTTPSemantics
 
 enum PutCommand: ToolCommand {
-  private static let file = Parameter("file", .path, help: "The file to store; - is standard input")
+  private static let file = Parameter(
+    "file", .pathOrDash, help: "The file to store; - is standard input")
   private static let status = Option(
     "status", .integer(in: 200...599), help: "Store this HTTP status code")
   private static let field = Option(

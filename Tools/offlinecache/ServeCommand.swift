@@ -46,7 +46,7 @@ enum ServeCommand: ToolCommand {
     "memory", .size(in: 0...(1 << 40)), default: 32 << 20,
     help: "The memory for bodies that are requested often")
   static let log = Option(
-    "log", .path.named("FILE"), defaultText: "-",
+    "log", .pathOrDash.named("FILE"), defaultText: "-",
     help: "Add a line for each response to a file, which SIGHUP reopens; - is standard output, "
       + "none writes no log")
   static let logFormat = Option(

@@ -104,7 +104,7 @@ private func storePath(_ invocation: Invocation) throws -> String {
   } else if let given = Argument.environment("OFFLINECACHE_STORE") {
     guard let named = ValueKind<Argument>.path.value(of: given) else {
       throw invocation.usageError(
-        "OFFLINECACHE_STORE is '\(given)', and nothing replaces the ~",
+        "OFFLINECACHE_STORE is '\(given)', which names no folder",
         remedy: "set it to a path with $HOME for ~, or with ./ before it")
     }
     path = named

@@ -6,7 +6,7 @@ import HTTPSemantics
 enum UploadCommand: ToolCommand {
   private static let url = Parameter("url", .address, help: "The URL to send to; http or https")
   private static let file = Option(
-    "file", short: "f", .path.named("PATH"), help: "Send a file unchanged")
+    "file", short: "f", .pathOrDash.named("PATH"), help: "Send a file unchanged")
   private static let form = Option(
     "form", short: "F", .formPart, repeats: true,
     help: "Send a form with files (multipart/form-data); @ precedes the path of a file, "
