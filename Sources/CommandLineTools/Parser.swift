@@ -227,29 +227,38 @@ extension Parser {
 
   /// Returns the error for an unknown long option, with the most similar option.
   private func unknown(_ name: Argument) -> UsageError {
-    let owners = current.subcommands.filter { command in
-      command.options.contains { $0.specification.long == name.text }
-    }
-    if !owners.isEmpty {
-      return error(
-        "--\(name) belongs to \(owners.map { "'\($0.name)'" }.joined(separator: ", "))",
-        "write it after the command")
-    }
+    if let early = tooEarly("--\(name)", { $0.long == name.text }) { return early }
     let near = name.text.flatMap { nearest(to: $0, among: known.map(\.long)) }
     return error(
       "there is no option --\(name)",
       near.map { "did you mean --\($0)?" } ?? seeHelp)
   }
 
+  /// Returns the error for an option of subcommands that comes before the name of one; `nil` if none
+  /// has it.
+  private func tooEarly(
+    _ spelled: String, _ isMeant: (OptionSpecification) -> Bool
+  ) -> UsageError? {
+    let owners = current.subcommands.filter { $0.options.contains { isMeant($0.specification) } }
+    guard !owners.isEmpty else { return nil }
+    return error(
+      "\(spelled) belongs to \(owners.map { "'\($0.name)'" }.joined(separator: ", "))",
+      "write it after the command")
+  }
+
   private func unknownLetter(_ letter: Argument, in bundle: ArraySlice<UInt8>) -> UsageError {
     let whole = Argument(bytes: Array(bundle))
+    let isMeant = { (option: OptionSpecification) in
+      option.short.map { Argument("\($0)") } == letter
+    }
     // The usual mistake is one dash too few, as in `-json`.
     if whole.bytes.count > 1, let text = whole.text, known.contains(where: { $0.long == text }) {
       return error("there is no option -\(letter)", "did you mean --\(text)?")
     }
+    if let early = tooEarly("-\(letter)", isMeant) { return early }
     // Or the letter of another command: -o is --output there, and --output-dir may be meant.
     let others = path[0].subcommands.flatMap(\.options).map(\.specification)
-    if let other = others.first(where: { $0.short.map { Argument("\($0)") } == letter }),
+    if let other = others.first(where: isMeant),
       let near = nearest(to: other.long, among: known.map(\.long))
     {
       return error("there is no option -\(letter)", "did you mean --\(near)?")

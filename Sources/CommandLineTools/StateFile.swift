@@ -9,6 +9,8 @@ package struct StateFile: Sendable {
     package var text: String
     /// Whether others may have read a secret.
     package var isExposed = false
+    /// Whether the environment names no folder.
+    package var lacksFolder = false
 
     package init(text: String) { self.text = text }
   }
@@ -28,7 +30,9 @@ package struct StateFile: Sendable {
   /// Creates the file in a folder; `nil` if the environment names none.
   init(named stem: String, in folder: String?) throws(Problem) {
     guard let folder else {
-      throw Problem(text: "neither XDG_STATE_HOME nor HOME names a folder")
+      var problem = Problem(text: "neither XDG_STATE_HOME nor HOME names a folder")
+      problem.lacksFolder = true
+      throw problem
     }
     self.folder = folder
     let new = Array("\(stem).new".utf8)

@@ -1,11 +1,12 @@
 /// Returns the word that was most likely meant, or `nil` if none is similar.
 ///
 /// Similar means an edit distance (insert, delete, replace, swap neighbours) of at most a third of
-/// the longer word. A word that begins with the typed text is similar as well.
+/// the longer word. A word that begins with the typed text is similar as well. Case does not matter.
 ///
 /// - Complexity: O(words x length²).
 func nearest(to typed: String, among words: [String]) -> String? {
   guard !typed.isEmpty, typed.utf8.count <= 64 else { return nil }
+  let typed = typed.lowercased()
   if typed.count >= 2, let longer = words.first(where: { $0.hasPrefix(typed) }) { return longer }
   var best: (word: String, distance: Int)?
   for word in words {

@@ -6,7 +6,7 @@ import Testing
   @Test(
     arguments: [
       ("ofline", "offline"), ("off", "offline"), ("paralel", "parallel"), ("lits", "list"),
-      ("stroe", "store"),
+      ("stroe", "store"), ("LIST", "list"),
     ])
   func `the likeliest word is found`(typed: String, meant: String) {
     #expect(nearest(to: typed, among: ["list", "offline", "parallel", "store"]) == meant)

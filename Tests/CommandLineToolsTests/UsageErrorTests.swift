@@ -47,6 +47,8 @@ private struct Mistake: Sendable, CustomTestStringConvertible {
       Mistake(
         "--offline fetch u",
         "tool: --offline belongs to 'fetch'; write it after the command"),
+      Mistake("-x fetch u", "tool: -x belongs to 'fetch'; write it after the command"),
+      Mistake("FETCH u", "tool: there is no command 'FETCH'; did you mean 'fetch'?"),
       Mistake(
         "fetch u --output",
         "tool fetch: --output needs a value; write --output PATH"),

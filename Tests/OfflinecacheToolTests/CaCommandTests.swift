@@ -20,6 +20,17 @@ import ToolTesting
       "--log", "none")
   }
 
+  @Test func `without a folder for it the message says what to set`() throws {
+    let words = [
+      "/usr/bin/env", "-u", "HOME", "-u", "XDG_STATE_HOME", try ToolRun.executable(), "ca",
+      "create",
+    ]
+    let result = try ToolRun().run(program: words.map { Array($0.utf8) })
+    #expect(result.status == 2)
+    #expect(
+      result.errors.hasSuffix("neither XDG_STATE_HOME nor HOME names a folder; set one of them\n"))
+  }
+
   @Test func `a key that others can read is refused`() throws {
     #expect(try run("ca", "create").status == 0)
     for mode in [0o644, 0o640] {

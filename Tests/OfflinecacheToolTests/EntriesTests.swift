@@ -87,6 +87,18 @@ import ToolTesting
     #expect(try tool.run("get", "k").output.count == 100_000)
   }
 
+  @Test func `a variant that is not there is named`() throws {
+    let tool = ToolRun()
+    #expect(try tool.run("put", "k", "-", input: [1]).status == 0)
+    let result = try tool.run("get", "k", "--variant", "9F")
+    #expect(result.status == 1)
+    #expect(
+      result.errors
+        == "offlinecache: k: it has no variant 9f; 'offlinecache show' lists its variants\n")
+    #expect(
+      try tool.run("get", "none", "--variant", "9f").errors.contains("there is no such entry"))
+  }
+
   @Test func `a second body replaces the first`() throws {
     let tool = ToolRun()
     #expect(try tool.run("put", "k", "-", input: [1]).status == 0)

@@ -123,7 +123,8 @@ struct AuthorityFiles {
       remedy: problem.isExposed
         ? "if nobody has read it, run chmod 600, else undo what trusts it, and replace it with "
           + "'offlinecache ca remove' and 'ca create'"
-        : "check the folder, or set XDG_STATE_HOME to another one")
+        : problem.lacksFolder
+          ? "set one of them" : "check the folder, or set XDG_STATE_HOME to another one")
   }
 
   /// Removes all files of the authority; returns false if there is neither a key nor a certificate.

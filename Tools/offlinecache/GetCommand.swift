@@ -34,6 +34,12 @@ enum GetCommand: ToolCommand {
         let file = try OutputFile(invocation[output] ?? "-")
         try copy(reader, to: file)
         return .success
+      case .miss(.absent)
+      where invocation[variant] != nil && !store.outline(of: ByteString(key)).isEmpty:
+        printMessage(
+          "offlinecache: \(key): it has no variant \(String(number, radix: 16)); 'offlinecache show' "
+            + "lists its variants")
+        return .notFound
       case .miss(let reason):
         return reportMiss(key, reason)
       }
