@@ -42,7 +42,9 @@ import ToolTesting
       new.errors.hasPrefix(
         "offlinecache: \(b): it was fetched but not stored: \(volume.path)/lock: Read-only"))
     #expect(try tool.read(tool.path("new")) == Array("new".utf8))
-    let words = [try ToolRun.executable(), "--store", "\(volume.path)/none", "fetch", a]
+    let other = try SmallVolume(at: tool.path("other"), bytes: 1 << 20)
+    try other.makeReadOnly()
+    let words = [try ToolRun.executable(), "--store", "\(other.path)/none", "fetch", a]
     let missing = try tool.run(program: words.map { Array($0.utf8) })
     #expect(missing.status == 2 && missing.errors.contains("/none: Read-only file system; "))
   }
