@@ -35,10 +35,15 @@ extension SystemError {
 
 package enum UserPath {
   /// Splits a path into its folder, `.` if the path is only a name, and its last part.
+  package static func split(_ path: [UInt8]) -> (folder: [UInt8], name: [UInt8]) {
+    let slash = UInt8(ascii: "/")
+    guard let end = path.lastIndex(of: slash) else { return ([UInt8(ascii: ".")], path) }
+    return (end == 0 ? [slash] : Array(path[..<end]), Array(path[(end + 1)...]))
+  }
+
   package static func split(_ path: String) -> (folder: String, name: String) {
-    guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return (".", path) }
-    let name = String(path[path.utf8.index(after: slash)...])
-    return (slash == path.startIndex ? "/" : String(path[..<slash]), name)
+    let (folder, name) = split(Array(path.utf8))
+    return (String(decoding: folder, as: UTF8.self), String(decoding: name, as: UTF8.self))
   }
 
   /// Returns whether the file at a path, or the last link that leads to it, may have been planted;
@@ -87,9 +92,7 @@ package enum UserPath {
   }
 
   private static func isPlanted(_ file: FileStatus?, _ path: [UInt8]) -> Bool {
-    let end = path.lastIndex(of: UInt8(ascii: "/"))
-    let folder = end.map { Array(path[...$0]) } ?? [UInt8(ascii: ".")]
-    guard let file, let folder = status(folder, followsLink: true) else { return false }
+    guard let file, let folder = status(split(path).folder, followsLink: true) else { return false }
     return file.isPlanted(in: folder)
   }
 

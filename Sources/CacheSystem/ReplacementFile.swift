@@ -23,8 +23,7 @@ package final class ReplacementFile {
   package init(at path: [UInt8], through name: [UInt8]? = nil) throws(SystemError) {
     // A system call would use the part before a NUL.
     if path.contains(0) { throw .notFound }
-    let nameStart = path.lastIndex(of: UInt8(ascii: "/")).map { $0 + 1 } ?? 0
-    let folder = Array(path[..<nameStart])
+    let folder = UserPath.split(path).folder + [UInt8(ascii: "/")]
     var old = stat()
     // A link is replaced itself, so the permissions of what it leads to do not matter.
     // Safety: as below; lstat writes into the local.

@@ -41,18 +41,17 @@ final class OutputFolder: Sendable {
 
   /// Creates a folder, and those above it that are missing (mkdir(2)).
   static func makeFolders(_ path: [UInt8]) throws(OutputError) {
-    var missing: [ArraySlice<UInt8>] = []
-    var folder = path[...]
+    var missing: [[UInt8]] = []
+    var folder = path
     // Beginning with the innermost folder, so that the usual case, an existing folder, takes one
     // call.
     while true {
       let failure = make(folder)
       if failure == 0 || failure == EEXIST { break }
-      guard failure == ENOENT, let end = folder.lastIndex(of: slash), end > 0 else {
-        throw error(folder, failure)
-      }
+      let parent = UserPath.split(folder).folder
+      guard failure == ENOENT, parent != folder else { throw error(folder, failure) }
       missing.append(folder)
-      folder = folder[..<end]
+      folder = parent
     }
     for folder in missing.reversed() {
       let failure = make(folder)
@@ -61,12 +60,12 @@ final class OutputFolder: Sendable {
     }
   }
 
-  private static func make(_ folder: ArraySlice<UInt8>) -> Int32 {
+  private static func make(_ folder: [UInt8]) -> Int32 {
     // Safety: `withPath` passes a zero-terminated copy that lives during the call.
-    unsafe withPath(Array(folder)) { unsafe mkdir($0, 0o777) == 0 ? 0 : errno }
+    unsafe withPath(folder) { unsafe mkdir($0, 0o777) == 0 ? 0 : errno }
   }
 
-  private static func error(_ folder: ArraySlice<UInt8>, _ number: Int32) -> OutputError {
+  private static func error(_ folder: [UInt8], _ number: Int32) -> OutputError {
     OutputError(path: String(decoding: folder, as: UTF8.self), errno: number)
   }
 }
