@@ -44,8 +44,7 @@ extension Downloader {
     try await forget(path, removesFile: false)
   }
 
-  /// Forgets all downloads of a folder, and removes the files that are unchanged. A folder that does
-  /// not exist has none.
+  /// Forgets all downloads of a folder, and removes the files that are unchanged.
   ///
   /// - Throws: As ``forget(_:)``, once all others are removed.
   package func removeAll(in folder: String) async throws(DownloadError) {
@@ -61,8 +60,6 @@ extension Downloader {
       }
       paths = found
       failure = unread.map { DownloadError(.file($0), url: "", path: folder) }
-    } catch .notFound {
-      return
     } catch {
       throw DownloadError(.file(error), url: "", path: folder)
     }

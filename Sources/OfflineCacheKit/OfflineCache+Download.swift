@@ -133,11 +133,22 @@ extension OfflineCache {
   ///
   /// - Throws: `URLError` if the folder cannot be read.
   public func unfinishedDownloads(in folder: URL) async throws(URLError) -> [UnfinishedDownload] {
+    let found = try await inFolder(folder) { path throws(DownloadError) in
+      try await downloader.downloads(in: path)
+    }
+    return (found ?? []).compactMap { UnfinishedDownload($0) }
+  }
+
+  /// Does something with the downloads of a folder; returns `nil` if it does not exist, and so has none.
+  @discardableResult
+  func inFolder<Found: Sendable>(
+    _ folder: URL, _ work: (String) async throws(DownloadError) -> Found
+  ) async throws(URLError) -> Found? {
     let path = try FilePlace.path(of: folder)
     do throws(DownloadError) {
-      return try await downloader.downloads(in: path).compactMap { UnfinishedDownload($0) }
+      return try await work(path)
     } catch {
-      if error.cause == .file(.notFound) { return [] }
+      if error.cause == .file(.notFound) { return nil }
       throw URLError(error, url: nil)
     }
   }

@@ -49,17 +49,14 @@ extension OfflineCache {
       failure.store = error
     }
     for folder in folders {
-      do throws(URLError) { try await removeDownloads(in: folder) } catch {
+      do throws(URLError) {
+        try await inFolder(folder) { path throws(DownloadError) in
+          try await downloader.removeAll(in: path)
+        }
+      } catch {
         failure.downloads.append(error)
       }
     }
     if failure.vault != nil || failure.store != nil || !failure.downloads.isEmpty { throw failure }
-  }
-
-  private func removeDownloads(in folder: URL) async throws(URLError) {
-    let path = try FilePlace.path(of: folder)
-    do throws(DownloadError) { try await downloader.removeAll(in: path) } catch {
-      throw URLError(error, url: nil)
-    }
   }
 }
