@@ -143,7 +143,7 @@ struct FetchRun: Sendable {
         // The store was opened for reading only, because it cannot be written. This tells the reason.
         if error.code == .readOnly, error.errno == 0 { try StorePlace.checkWritable(error.path) }
         return .failed(error)
-      } catch { return .failed(error) }
+      } catch let reason { return .failed(reason) }
     case .notStored, .pending: return .done("passed", status, length, note: nil)
     }
   }
