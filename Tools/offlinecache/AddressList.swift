@@ -17,11 +17,16 @@ enum AddressList {
 
   /// Returns the URLs of a file, or of standard input for `-`.
   ///
-  /// Empty lines and lines that begin with `#` are skipped. Blanks around a URL are removed.
-  ///
   /// - Throws: ``ToolError`` if the file cannot be read, is too large, or is not UTF-8.
   private static func read(_ path: Argument) throws -> [String] {
-    try addresses(in: InputFile.bytes(of: path, limit: limit, remedy: "split it"), of: path)
+    let bytes = try InputFile.bytes(of: path, limit: limit, remedy: "split it")
+    do throws(ItemLines.NotUTF8) {
+      return try ItemLines.items(in: bytes).map(\.text)
+    } catch {
+      throw ToolError(
+        subject: InputFile.name(of: path), problem: "line \(error.line) is not UTF-8",
+        remedy: "percent-encode its bytes")
+    }
   }
 
   /// Throws if a URL has a user name or password in it. The message does not show them, because
@@ -38,23 +43,6 @@ enum AddressList {
 
   /// Returns whether a URL has user information in front of the host (RFC 3986, section 3.2.1).
   static func hasCredentials(_ address: String) -> Bool { address.authority.contains("@") }
-
-  private static func addresses(in bytes: [UInt8], of path: Argument) throws -> [String] {
-    var result: [String] = []
-    // Some editors write a byte order mark at the start of UTF-8 files.
-    let text = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? bytes.dropFirst(3) : bytes[...]
-    let lines = text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-    for (index, line) in lines.enumerated() {
-      let bare = FieldBytes.trimmed(line.last == UInt8(ascii: "\r") ? line.dropLast() : line)
-      guard let address = String(validating: bare, as: UTF8.self) else {
-        throw ToolError(
-          subject: InputFile.name(of: path), problem: "line \(index + 1) is not UTF-8",
-          remedy: "percent-encode its bytes")
-      }
-      if !address.isEmpty, address.first != "#" { result.append(address) }
-    }
-    return result
-  }
 }
 
 /// A list of addresses that several tasks take from; each address is taken once.

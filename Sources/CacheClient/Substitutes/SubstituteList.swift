@@ -1,4 +1,5 @@
 import CacheSystem
+import HTTPSemantics
 
 // Tables in files, with a line for each rule (Docs/Offline.md, "The table").
 extension Substitutes {
@@ -18,15 +19,17 @@ extension Substitutes {
     var rules: [(SubstituteRule, SubstitutePlace)] = []
     for path in paths {
       let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? ""
-      for (number, line) in try Self.lines(of: path).enumerated() {
-        let place = SubstitutePlace(subject: path, line: number + 1)
-        if let rule = try Self.rule(line, folder, place) { rules.append((rule, place)) }
+      for (number, line) in try Self.lines(of: path) {
+        let place = SubstitutePlace(subject: path, line: number)
+        rules.append((try Self.rule(line, folder, place), place))
       }
     }
     try self.init(placed: rules, onMissing: onMissing)
   }
 
-  private static func lines(of path: String) throws(SubstituteError) -> [String] {
+  private static func lines(
+    of path: String
+  ) throws(SubstituteError) -> [(number: Int, text: String)] {
     let place = SubstitutePlace(subject: path, line: nil)
     let bytes: [UInt8]
     do throws(SystemError) {
@@ -41,32 +44,25 @@ extension Substitutes {
     } catch {
       throw SubstituteError(place, "cannot be read (\(error))", remedy: "name a file with a table")
     }
-    var lines: [String] = []
-    // Some editors write a byte order mark at the start of UTF-8 files.
-    let text = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? bytes.dropFirst(3) : bytes[...]
-    for line in text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
-      guard let text = String(validating: line, as: UTF8.self) else {
-        throw SubstituteError(
-          SubstitutePlace(subject: path, line: lines.count + 1), "the line is not UTF-8",
-          remedy: "write the file as UTF-8")
-      }
-      lines.append(text.last == "\r" ? String(text.dropLast()) : text)
+    do throws(ItemLines.NotUTF8) {
+      return try ItemLines.items(in: bytes)
+    } catch {
+      throw SubstituteError(
+        SubstitutePlace(subject: path, line: error.line), "the line is not UTF-8",
+        remedy: "write the file as UTF-8")
     }
-    return lines
   }
 
-  /// Reads one line; `nil` for an empty line or a comment.
   private static func rule(
     _ line: String, _ folder: String, _ place: SubstitutePlace
-  ) throws(SubstituteError) -> SubstituteRule? {
+  ) throws(SubstituteError) -> SubstituteRule {
     let words = try words(of: line, place)
-    guard let pattern = words.first, !pattern.hasPrefix("#") else { return nil }
     guard words.count > 1 else {
       throw SubstituteError(
-        place, "there is no file for \(pattern)", remedy: "write its path behind the URL")
+        place, "there is no file for \(words[0])", remedy: "write its path behind the URL")
     }
     let path = words[1].hasPrefix("/") ? words[1] : folder + words[1]
-    var rule = SubstituteRule(pattern, try target(path, place))
+    var rule = SubstituteRule(words[0], try target(path, place))
     for word in words.dropFirst(2) { try take(word, &rule, place) }
     return rule
   }
@@ -115,7 +111,7 @@ extension Substitutes {
     }
   }
 
-  /// Splits a line at blanks, except in quotation marks, which are removed.
+  /// Splits a line, which is not empty, at blanks, except in quotation marks, which are removed.
   private static func words(
     of line: String, _ place: SubstitutePlace
   ) throws(SubstituteError) -> [String] {
@@ -136,8 +132,6 @@ extension Substitutes {
         }
       default: word = (word ?? "") + String(character)
       }
-      // The text of a comment is ignored.
-      if words.isEmpty, word == "#" { return [] }
     }
     guard !isQuoted else {
       throw SubstituteError(
