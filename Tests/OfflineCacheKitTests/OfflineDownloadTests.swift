@@ -63,6 +63,8 @@ struct OfflineDownloadTests {
     #expect(try [UInt8](Data(contentsOf: file)) == Self.body)
     #expect(sandbox.files == ["file"])
     #expect(try await sandbox.cache.unfinishedDownloads(in: sandbox.folder).isEmpty)
+    let missing = sandbox.folder.appendingPathComponent("missing")
+    #expect(try await sandbox.cache.unfinishedDownloads(in: missing).isEmpty)
   }
 
   @Test func `what was begun can be forgotten`() async throws {
