@@ -116,9 +116,7 @@ extension DownloadRun {
       })
     else { return nil }
     do throws(DownloadError) {
-      let record = try await copied(file, part)
-      if download.isCancelled { throw download.error(.cancelled) }
-      guard let record else { return nil }
+      guard let record = try await copied(file, part) else { return nil }
       return try await finish(place, part, record, Counts(), source: .copy)
     } catch {
       // The server may have another content than when it was asked for that file.

@@ -146,24 +146,20 @@ extension DownloadRun {
       || asked.reuse == .unexpired && known.isGood(at: downloader.now, for: nil)
   }
 
-  /// Reads the bytes of an earlier call; returns `nil` if none can be used.
+  /// Reads the bytes of an earlier call, and returns their record, or `nil` if they cannot be used.
   private func recovered(
     _ begun: DownloadRecord?, _ part: PartFile
   ) async throws(DownloadError) -> DownloadRecord? {
     let (asked, downloader, download) = (asked, downloader, download)
     let now = date
-    let record = try await perform { () throws(SystemError) -> DownloadRecord? in
-      guard asked.resumes, let record = begun, record.file == part.place.targetName,
-        downloader.mayServe(asked, record),
+    return try await perform { () throws(SystemError) -> DownloadRecord? in
+      guard asked.resumes, let record = begun, downloader.mayServe(asked, record),
         Resumption.isPossible(record.head.fields, now: now)
       else { return nil }
       let algorithm = Self.stated(asked, record)?.algorithm
-      let isWhole = try part.recover(for: record, algorithm) { download.isCancelled }
-      return isWhole && part.length > 0 ? record : nil
+      try part.recover(for: record, algorithm) { download.isCancelled }
+      return record
     }
-    // Before anything is removed, as a part that was not read to its end counts as empty.
-    if download.isCancelled { throw download.error(.cancelled) }
-    return record
   }
 
   /// Returns the digest that the file must have, preferably that of the caller.

@@ -44,7 +44,7 @@ struct PartContent {
   }
 
   /// Returns the length of the next block by its sum, or `nil` if it is not between 1 and
-  /// ``blockBytes``.
+  /// ``blockBytes``, as of no sum.
   func blockLength(_ sum: [UInt8]) -> Int? {
     let end = sum.prefix(8).reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
     guard end > written, end - written <= UInt64(Self.blockBytes) else { return nil }

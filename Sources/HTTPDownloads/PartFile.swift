@@ -205,21 +205,21 @@ extension PartFile {
   ///   - record: The record that the bytes must belong to.
   ///   - algorithm: The digest of the bytes to compute; `nil` for none.
   ///   - isGivenUp: Called before each block; if it returns true, all files are left as they were.
-  /// - Returns: whether it was not given up.
   /// - Complexity: O(length), in the memory of one block.
   func recover(
     for record: DownloadRecord, _ algorithm: DigestAlgorithm?, unless isGivenUp: () -> Bool
-  ) throws(SystemError) -> Bool {
+  ) throws(SystemError) {
     var good = PartContent(of: record, algorithm)
-    while let sum = try nextSum(at: good.sumsLength) {
-      if isGivenUp() { return false }
+    while true {
+      if isGivenUp() { return }
+      let sum = try place.files.readBytes(
+        files.sums, count: PartContent.sumBytes, at: good.sumsLength)
       guard let length = good.blockLength(sum) else { break }
       let block = try place.files.readBytes(files.part, count: length, at: Int64(good.written))
       guard good.sum(of: block) == sum else { break }
       good.append(block)
     }
     try cut(to: good)
-    return true
   }
 
   /// Adds bytes, without blocking.
@@ -251,11 +251,5 @@ extension PartFile {
     try place.files.write(files.part, block, at: Int64(content.written))
     try place.files.write(files.sums, content.sum(of: block), at: content.sumsLength)
     content.append(block)
-  }
-
-  /// Reads the sum at an offset; returns `nil` if there is no whole one.
-  private func nextSum(at offset: Int64) throws(SystemError) -> [UInt8]? {
-    let sum = try place.files.readBytes(files.sums, count: PartContent.sumBytes, at: offset)
-    return sum.count == PartContent.sumBytes ? sum : nil
   }
 }
