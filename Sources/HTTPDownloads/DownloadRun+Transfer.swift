@@ -125,13 +125,16 @@ extension DownloadRun {
     }
   }
 
-  /// Gives a whole file of an earlier call its name if the server cannot be reached, so that it can be used
-  /// without a network like any such file.
+  /// Gives a whole file of an earlier call its name if the server cannot be reached and there is no file,
+  /// so that it can be used without a network. As this call fails, it replaces nothing.
   private func placeUnasked(
     _ record: DownloadRecord?, _ place: DownloadPlace, _ part: PartFile, _ counts: Counts,
     _ given: Timestamp, after error: DownloadError
   ) async {
-    guard let whole = record, whole.length == part.length,
+    let hasFile = try? await perform { () throws(SystemError) in
+      place.status(place.target) != nil
+    }
+    guard let whole = record, whole.length == part.length, hasFile == false,
       asked.reuse == .unexpired, case .transport(let cause) = error.cause, cause.isUnreachable
     else { return }
     _ = try? await finish(place, part, whole, counts, given: given)

@@ -195,6 +195,61 @@ struct DownloadOwnershipTests {
     #expect(try await downloader.fileNow(sandbox.asked()) != nil)
   }
 
+  @Test func `a whole part replaces no file without a network`() async throws {
+    let downloader = sandbox.downloader(server)
+    try await leaveWholePart(downloader)
+    try Data("mine".utf8).write(to: URL(fileURLWithPath: sandbox.path()))
+    server.fail(.init(error: .cannotConnect))
+    #expect(await sandbox.failure(downloader, sandbox.asked()) != nil)
+    #expect(sandbox.bytes() == Array("mine".utf8))
+    #expect(try await downloader.download(sandbox.asked()).resumedBytes == 100_000)
+    #expect(sandbox.bytes() == content(100_000))
+  }
+
+  @Test func `a whole part waits for the server if the caller wants that`() async throws {
+    let downloader = sandbox.downloader(server)
+    try await leaveWholePart(downloader)
+    server.fail(.init(error: .cannotConnect))
+    var asked = sandbox.asked()
+    asked.reuse = .confirmed
+    #expect(await sandbox.failure(downloader, asked) != nil)
+    #expect(sandbox.bytes() == nil)
+  }
+
+  @Test func `a whole part is not newer than now after the clock was set back`() async throws {
+    let downloader = sandbox.downloader(server)
+    try await leaveWholePart(downloader)
+    sandbox.clock.advance(bySeconds: -50)
+    var asked = sandbox.asked()
+    asked.expiry = DownloadExpiry(after: 60)
+    _ = try await downloader.download(asked)
+    #expect(try await downloader.download(asked).source == .file)
+    #expect(server.requests.count == 1)
+  }
+
+  @Test func `what was begun stays if a file is in its place`() async throws {
+    let downloader = sandbox.downloader(server)
+    var careful = sandbox.asked()
+    careful.replacesOthers = false
+    for isWhole in [true, false] {
+      if isWhole {
+        _ = try await downloader.download(careful)
+        try sandbox.undoRename(of: "file")
+      } else {
+        server.fail(.init(cut: 70_000))
+        _ = await sandbox.failure(downloader, careful)
+        // As a kill before the first bytes are written leaves it.
+        try Data().write(to: URL(fileURLWithPath: sandbox.hidden(".part")))
+      }
+      try Data("mine".utf8).write(to: URL(fileURLWithPath: sandbox.path()))
+      let names = sandbox.names
+      #expect(await sandbox.failure(downloader, careful) == .fileExists)
+      #expect(Set(names).isSubset(of: sandbox.names))
+      try FileManager.default.removeItem(atPath: sandbox.path())
+      try await downloader.removeAll(in: sandbox.folder)
+    }
+  }
+
   @Test func `a whole part waits while the server is not the one that it should be`() async throws {
     let downloader = sandbox.downloader(server)
     try await leaveWholePart(downloader)
