@@ -153,11 +153,13 @@ final class DownloadPlace: @unchecked Sendable {
 
 // Records.
 extension DownloadPlace {
-  /// Reads a record; returns `nil` if there is none, it is damaged, or others may have written it.
+  /// Reads a record; returns `nil` if there is none, it is damaged or of another file, or others may have
+  /// written it.
   ///
   /// - Throws: `SystemError` if it is not known whether there is one: no descriptor is free, for example.
   func record(_ kind: Kind) throws(SystemError) -> DownloadRecord? {
-    try Self.record(recordName(kind), in: openFolder.descriptor, files)
+    let record = try Self.record(recordName(kind), in: openFolder.descriptor, files)
+    return record?.file == targetName ? record : nil
   }
 
   static func record(

@@ -65,7 +65,69 @@ struct DownloadPlaceTests {
     #expect(try place.statedExpiry(for: "http://b/") == nil)
     #expect(try place.record(.finished) == nil && place.finishedRecord() == nil)
     #expect(sandbox.names == [".part.json"], "no file that was written first is left")
+    record.file = ByteString("other")
+    try place.save(record, .unfinished)
+    #expect(try place.record(.unfinished) == nil)
     place.removeRecord(.unfinished)
     #expect(sandbox.names.isEmpty)
+  }
+
+  @Test func `an own record that cannot be read now is an error, one that never can be is none`()
+    throws
+  {
+    let disk = FaultyFiles()
+    let place = try DownloadPlace(sandbox.path(), disk)
+    defer { place.close() }
+    try place.save(record(of: place), .finished)
+    let path = sandbox.path(place.recordName(.finished).text)
+    disk.faults.set { $0.kind == .open ? SystemError(EACCES) : nil }
+    #expect(throws: SystemError(EACCES)) { try place.record(.finished) }
+    disk.faults.owner = 12_345
+    #expect(try place.record(.finished) == nil)
+    disk.faults.owner = nil
+    #expect(unsafe chmod(path, 0) == 0)
+    #expect(try place.record(.finished) == nil)
+  }
+
+  @Test func `an own hidden file that cannot be opened is not removed`() throws {
+    let disk = FaultyFiles()
+    let place = try DownloadPlace(sandbox.path(), disk)
+    defer { place.close() }
+    try Data([1]).write(to: URL(fileURLWithPath: sandbox.path(place.sums.text)))
+    disk.faults.set { $0.name.hasSuffix(".sums") && $0.kind == .open ? SystemError(EACCES) : nil }
+    #expect(throws: SystemError(EACCES)) { try PartFile.open(place) }
+    #expect(sandbox.names.contains(".sums"))
+  }
+
+  @Test func `a sliding expiry begins anew in the record that was found only`() throws {
+    let disk = FaultyFiles()
+    let (place, other) = (
+      try DownloadPlace(sandbox.path(), disk), try DownloadPlace(sandbox.path(), RealFileSystem())
+    )
+    defer {
+      place.close()
+      other.close()
+    }
+    try Data([1]).write(to: URL(fileURLWithPath: sandbox.path()))
+    let status = try #require(place.ownStatus(place.target))
+    var found = record(of: place)
+    (found.length, found.modified) = (status.length, status.modified)
+    found.expire(DownloadExpiry(after: 7, isSliding: true), from: found.started)
+    try place.save(found, .finished)
+    var next = found
+    next.started = next.started.advanced(bySeconds: 1)
+    let changed = next
+    disk.faults.set { call in
+      if call.kind == .lock { _ = try? other.save(changed, .finished) }
+      return nil
+    }
+    #expect(place.prolonged(found, from: found.started.advanced(bySeconds: 5)) == found)
+    #expect(try other.record(.finished) == changed)
+  }
+
+  private func record(of place: DownloadPlace) -> DownloadRecord {
+    DownloadRecord(
+      file: place.targetName, url: "http://a/", answeredBy: "http://a/",
+      head: HTTPResponseHead(status: 200), started: Timestamp(nanoseconds: 1))
   }
 }
