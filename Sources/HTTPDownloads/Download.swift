@@ -52,8 +52,7 @@ public final class Download: Sendable {
 
   /// Stops the transfer until ``resume()``, and keeps its bytes.
   public func pause() {
-    let cancelStep = state.withLock { state -> (@Sendable () -> Void)? in
-      guard !state.progress.isOver else { return nil }
+    let cancelStep = state.withLock { state in
       state.isPaused = true
       state.pauses += 1
       return state.cancelStep
@@ -97,10 +96,10 @@ public final class Download: Sendable {
 
 // For the run of the download.
 extension Download {
-  /// Adds a caller; returns false if the download is over, or all callers have cancelled.
+  /// Adds a caller; returns false if all callers have cancelled.
   func join() -> Bool {
     state.withLock { state in
-      guard !state.progress.isOver, state.askers > 0 else { return false }
+      guard state.askers > 0 else { return false }
       state.askers += 1
       return true
     }

@@ -57,18 +57,19 @@ extension DownloadRecord {
 
   /// Reads the bytes of a file; returns `nil` if they are damaged, or not a record of a download.
   init?(decoding bytes: [UInt8]) {
-    guard let document = try? MetadataDocument(decoding: bytes, hashSeed: 0), document.body == nil,
+    guard let document = try? MetadataDocument(decoding: bytes, hashSeed: 0),
       let url = document.entry.key.string, let status = document.entry.status
     else { return nil }
     let (entry, items) = (document.entry, Items(list: document.entry.userInfo))
-    guard let file = items.value(Name.file) else { return nil }
+    guard let file = items.value(Name.file), let answeredBy = items.text(Name.answeredBy) else {
+      return nil
+    }
     let head = HTTPResponseHead(
       status: status,
       fields: HTTPFields(
         entry.fields.map { HTTPField(name: $0.name.description, value: $0.value.bytes) }))
     self.init(
-      file: file, url: url, answeredBy: items.text(Name.answeredBy) ?? url, head: head,
-      started: entry.created)
+      file: file, url: url, answeredBy: answeredBy, head: head, started: entry.created)
     ended = items.number(Name.ended).map { Timestamp(nanoseconds: $0) }
     given = items.number(Name.given).map { Timestamp(nanoseconds: $0) }
     expires = entry.expires

@@ -162,7 +162,6 @@ extension DownloadRun {
         return attempt
       case .askForWhole:
         await answer.body.end()
-        try await blocking { () throws(SystemError) in try part.restart() }
         return DownloadAttempt(outcome: .askForWhole)
       case .confirmWhole:
         guard var record else { break }

@@ -23,7 +23,7 @@ extension DownloadRun {
       (record.ended, record.length, record.modified) = (now, status.length, status.modified)
       (record.replaced, record.mayReplace) = (try place.ownTime(of: record.url), nil)
       record.given = given
-      record.expire(asked.expiry ?? record.expiry, from: given ?? now)
+      record.expire(record.expiry, from: given ?? now)
       // The record first: it only counts for the file that is about to take the name.
       try place.save(record, .finished)
       try part.moveIntoPlace()
@@ -81,9 +81,7 @@ extension DownloadRun {
     let now = downloader.now
     let (asked, downloader) = (asked, downloader)
     let record = try await perform { () throws(SystemError) -> DownloadRecord? in
-      guard let old = try place.finishedRecord(), old.started == confirmed.started,
-        old.modified == confirmed.modified
-      else { return nil }
+      guard let old = try place.finishedRecord(), old.mark == confirmed.mark else { return nil }
       var record = old
       record.selection = downloader.selection(
         of: asked, by: record.head, sentBy: user)
@@ -150,7 +148,8 @@ extension DownloadRun {
         return nil
       }
       record.file = part.place.targetName
-      (record.expiry, record.expires) = (try part.place.statedExpiry(for: record.url), nil)
+      let stated = try part.place.statedExpiry(for: record.url)
+      (record.expiry, record.expires) = (asked.expiry ?? stated, nil)
       return record
     }
   }

@@ -73,7 +73,7 @@ struct DownloadRun: Sendable {
     // Whoever had the lock before may have finished the download.
     if let good = try await goodFile(place) {
       try await perform { () throws(SystemError) in
-        if try part.isEmpty() { try part.remove(of: good.record.url) }
+        try part.removeIfUnused()
       }
       return good
     }

@@ -180,8 +180,8 @@ extension Downloader {
     var unread: SystemError?
     let directory = try files.open(userPath: folder, [.read, .directory])
     var names: [PathName] = []
-    try files.list(directory.raw) { name, kind in
-      if kind == .file, DownloadPlace.isRecord(name) { names.append(name) }
+    try files.list(directory.raw) { name, _ in
+      if DownloadPlace.isRecord(name) { names.append(name) }
       return true
     }
     let base = folder.hasSuffix("/") ? folder : folder + "/"
@@ -222,7 +222,7 @@ extension DownloadPlace {
             path: path, record: whole, isFinished: false, received: whole.length ?? 0)
         }
         // The file was removed. If it was replaced, the record stays.
-        if status(part) == nil, status(target) == nil { removeOrphan(record, .finished) }
+        if status(target) == nil { removeOrphan(record, .finished) }
         return nil
       }
       return FoundDownload(
@@ -241,11 +241,7 @@ extension DownloadPlace {
   private func removeOrphan(_ orphan: DownloadRecord, _ kind: Kind) {
     // Errors are ignored: the record is of no use, and does no harm.
     _ = try? PartFile.withLock(self) { part throws(SystemError) in
-      if try part.isEmpty(), try record(kind) == orphan,
-        kind == .unfinished || status(target) == nil
-      {
-        removeRecord(kind)
-      }
+      if try record(kind) == orphan { removeRecord(kind) }
       try part.removeIfUnused()
     }
   }

@@ -242,7 +242,7 @@ extension PartFile {
   func finishDigest() -> [UInt8]? { content.finishDigest() }
 
   private func cut(to content: PartContent) throws(SystemError) {
-    try place.files.truncate(files.sums, to: content.sumsLength)
+    // Sums that are left belong to bytes that are gone, or to another record.
     try place.files.truncate(files.part, to: Int64(content.written))
     self.content = content
   }
