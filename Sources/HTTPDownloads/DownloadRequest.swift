@@ -18,8 +18,9 @@ public struct DownloadRequest: Sendable {
   /// The request, a `GET`. The download sets its conditions and its `Range`.
   public var request: HTTPRequest
 
-  /// The path of the file, which appears when it is complete. Its folder must exist. An existing
-  /// file is replaced, unless it is a directory, or ``replacesOthers`` is false.
+  /// The path of the file. Its folder must exist. Any file that is there is replaced, once the new
+  /// content is complete and verified; a directory, a device or a pipe is an error, and so are other
+  /// files if ``replacesOthers`` is false.
   public var file: String
 
   /// Whether a file is replaced that is not a download of this URL, or was changed since. If false,

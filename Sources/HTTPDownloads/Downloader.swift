@@ -103,7 +103,7 @@ public final class Downloader: Sendable {
   }
 
   /// Starts a download, or joins a running one with the same request, which is resumed if it was
-  /// paused.
+  /// paused. A file at the path is replaced once the new one is complete; see ``DownloadRequest/file``.
   public func start(_ request: DownloadRequest) -> Download {
     let (download, source, isNew) = running.withLock {
       running -> (Download, Download?, Bool) in
@@ -139,8 +139,8 @@ public final class Downloader: Sendable {
     return download
   }
 
-  /// Downloads a file and waits for it. If the task is cancelled, the download ends and keeps its
-  /// bytes, unless other callers wait for it.
+  /// Downloads a file as ``start(_:)`` does and waits for it. If the task is cancelled, the download
+  /// ends and keeps its bytes, unless other callers wait for it.
   ///
   /// - Throws: ``DownloadError``.
   public func download(_ request: DownloadRequest) async throws(DownloadError) -> DownloadedFile {

@@ -38,14 +38,16 @@ extension OfflineCache {
   /// Answers a `GET` request into a file, with bounded memory, and resumes an interrupted download of
   /// an earlier call; see ``data(for:)``. The request's `Range` and conditions are ignored.
   ///
+  /// Any file that is there is replaced, once the new content is complete and verified; a failure or a
+  /// cancellation leaves it unchanged.
+  ///
   /// A file from an earlier call is used until it expires (``DownloadSettings/expiresAfter``). After
   /// that, a stored response is used as the policy of the request and the expiry allow, or else the
   /// rules of HTTP: it is written to the file, unless the file is as new. Otherwise the server is
-  /// asked, and the file is used if the server confirms it. If not, the content is downloaded: the
-  /// bytes go to a hidden file beside it, which gets the name in one rename when it is complete and
-  /// verified. Without a network, the newer of file and stored response is used. A failure or a
-  /// cancellation leaves the previous file unchanged. A response that may be stored is also stored,
-  /// up to ``storedDownloadLimit``.
+  /// asked, and the file is used if the server confirms it. If not, the content is downloaded to a
+  /// hidden file beside it, which gets the name in one rename. Without a network, the newer of file and
+  /// stored response is used. A response that may be stored is also stored, up to
+  /// ``storedDownloadLimit``.
   ///
   /// - Throws: The errors of ``data(for:)``; `badServerResponse` for a status other than 200 and
   ///   203, as an error page must not replace a file; `cannotCreateFile`, `cannotWriteToFile` and
@@ -102,7 +104,8 @@ extension OfflineCache {
   }
 
   /// Starts a download that reports its progress and can be paused. It does not use the store. An equal
-  /// download in progress is joined, and resumed if it was paused.
+  /// download in progress is joined, and resumed if it was paused. Any file that is there is replaced,
+  /// once the new content is complete and verified.
   ///
   /// - Throws: `unsupportedURL`, `badURL`, and `fileIsDirectory` and `cannotCreateFile` for a name
   ///   that no file can have, at once, and the errors of ``data(for:)`` if mode or policy forbid the

@@ -1,5 +1,6 @@
 import CacheFormat
 import ClientTesting
+import Foundation
 import Testing
 
 @testable import HTTPDownloads
@@ -198,5 +199,39 @@ struct DownloaderTests {
     #expect(sandbox.bytes("a.TGZ") == coded)
     _ = try await downloader.download(sandbox.asked("b", url: "/b.tar.gz?v=1"))
     #expect(sandbox.bytes("b") == coded)
+  }
+
+  @Test func `a coded body is not continued, whatever its time says`() async throws {
+    let coded: [UInt8] = [
+      0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 0xcb, 0x48, 0xcd, 0xc9, 0xc9, 7, 0, 0x86, 0xa6, 0x10,
+      0x36, 5, 0, 0, 0,
+    ]
+    let fields: HTTPFields = [
+      HTTPField("Content-Encoding", "gzip"),
+      HTTPField("Last-Modified", "Fri, 15 Jan 2027 07:00:00 GMT"),
+    ]
+    let server = FileServer(
+      coded, faults: [.init(fields: fields, cut: 20), .init(fields: fields)])
+    _ = try await sandbox.downloader(server, maximumRetries: 1).download(sandbox.asked())
+    #expect(sandbox.bytes() == Array("hello".utf8))
+    #expect(server.ranges == ["", ""])
+  }
+
+  @Test func `a file that the caller names is replaced once the new one is complete`() async throws
+  {
+    let mine = Array("mine".utf8)
+    try Data(mine).write(to: URL(fileURLWithPath: sandbox.path()))
+    let server = FileServer(big, faults: [.init(status: 404), .init(cut: 600_000)])
+    let downloader = sandbox.downloader(server)
+    for _ in 0..<2 { #expect(await sandbox.failure(downloader, sandbox.asked()) != nil) }
+    #expect(sandbox.bytes() == mine)
+    let gate = Gate()
+    server.fail(.init(gate: gate))
+    let download = downloader.start(sandbox.asked())
+    await eventually { download.progress.received > 600_000 }
+    #expect(sandbox.bytes() == mine)
+    gate.open()
+    _ = try await download.value()
+    #expect(sandbox.bytes() == big)
   }
 }
