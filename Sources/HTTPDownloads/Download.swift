@@ -163,8 +163,7 @@ extension Download {
   }
 
   /// Records the number of bytes that are there, and reports it from time to time.
-  func note(_ received: UInt64) {
-    let now = ContinuousClock.now
+  func note(_ received: UInt64, at now: ContinuousClock.Instant = .now) {
     let isTold = state.withLock { state in
       state.progress.received = received
       if let rate = state.rate.note(received, at: now) { state.progress.bytesPerSecond = rate }

@@ -297,6 +297,34 @@ struct DownloadDisturbedTests {
     #expect(file.source == .confirmed && server.requests.count == 3)
   }
 
+  @Test func `a copy that is cancelled while it is written leaves nothing`() async throws {
+    let disk = FaultyFiles()
+    let downloader = Downloader(server, DownloaderOptions(), sandbox.clock, disk)
+    let source = Download(sandbox.asked())
+    source.settle(.success(try await downloader.download(source.request)))
+    let copying = Download(sandbox.asked("second"))
+    disk.faults.set { call in
+      if call.kind == .write { copying.cancel() }
+      return nil
+    }
+    await #expect(throws: DownloadError.self) {
+      try await DownloadRun(downloader: downloader, download: copying).run(copying: source)
+    }
+    #expect(sandbox.names == [".json", "file"])
+  }
+
+  @Test func `a file that was changed is not read for a copy`() async throws {
+    let disk = FaultyFiles()
+    let downloader = Downloader(server, DownloaderOptions(), sandbox.clock, disk)
+    let source = Download(sandbox.asked())
+    source.settle(.success(try await downloader.download(source.request)))
+    Self.change(sandbox.path())
+    disk.faults.set { _ in nil }
+    let copying = DownloadRun(downloader: downloader, download: Download(sandbox.asked("second")))
+    #expect(try await copying.run(copying: source).source == .network)
+    #expect(!disk.faults.calls.contains { $0.kind == .read && $0.name == sandbox.path() })
+  }
+
   @Test func `a copy for which there is no room leaves nothing`() async throws {
     let disk = FaultyFiles()
     let downloader = Downloader(server, DownloaderOptions(), sandbox.clock, disk)
@@ -322,5 +350,21 @@ struct DownloadDisturbedTests {
     gate.open()
     _ = try await (first.value(), second.value())
     #expect(sandbox.bytes("a") == big && sandbox.bytes("b") == big)
+  }
+
+  @Test func `without a free descriptor a download waits for the others`() async throws {
+    let disk = FaultyFiles()
+    let downloader = Downloader(server, DownloaderOptions(), sandbox.clock, disk)
+    let gate = Gate()
+    server.fail(.init(gate: gate))
+    let first = downloader.start(sandbox.asked("a"))
+    await eventually { first.progress.received > 0 }
+    let isOut = CountedFault(after: 0, SystemError(EMFILE)) { $0.kind == .openUserPath }
+    disk.faults.set { isOut.check($0) }
+    let second = downloader.start(sandbox.asked("b", url: "/b"))
+    #expect(await cause(of: second) == nil)
+    #expect(isOut.hasStruck)
+    gate.open()
+    _ = try await first.value()
   }
 }

@@ -1,6 +1,9 @@
 import CacheFormat
 import CacheSystem
 import ClientTesting
+import Foundation
+import MessageDigests
+import SimulatedFiles
 import Testing
 
 @testable import HTTPDownloads
@@ -55,9 +58,7 @@ struct DownloadPlaceTests {
     let place = try DownloadPlace(sandbox.path(), RealFileSystem())
     defer { place.close() }
     #expect(try place.record(.finished) == nil && place.statedExpiry(for: "http://a/") == nil)
-    var record = DownloadRecord(
-      file: place.targetName, url: "http://a/", answeredBy: "http://a/",
-      head: HTTPResponseHead(status: 200), started: Timestamp(nanoseconds: 1))
+    var record = record(of: place)
     record.expiry = DownloadExpiry(after: 7)
     try place.save(record, .unfinished)
     #expect(try place.begun(for: "http://a/") == record && place.begun(for: "http://b/") == nil)
@@ -123,6 +124,29 @@ struct DownloadPlaceTests {
     }
     #expect(place.prolonged(found, from: found.started.advanced(bySeconds: 5)) == found)
     #expect(try other.record(.finished) == changed)
+  }
+
+  @Test func `a file that changes while its digest is read is not that of its record`() throws {
+    let disk = FaultyFiles()
+    let place = try DownloadPlace(sandbox.path(), disk)
+    defer { place.close() }
+    let path = sandbox.path()
+    try Data([1]).write(to: URL(fileURLWithPath: path))
+    let status = try #require(place.ownStatus(place.target))
+    var record = record(of: place)
+    (record.length, record.modified) = (status.length, status.modified)
+    try place.save(record, .finished)
+    let digest = try StatedDigest(.sha256, MessageDigest.of([1], .sha256))
+    #expect(try place.finishedRecord(with: digest) == record)
+    disk.faults.set { call in
+      if call.kind == .read, call.name == "file" {
+        let time = Date(timeIntervalSince1970: 1)
+        _ = try? FileManager.default.setAttributes([.modificationDate: time], ofItemAtPath: path)
+      }
+      return nil
+    }
+    #expect(try place.finishedRecord(with: digest) == nil)
+    #expect(try place.finishedRecord() == nil)
   }
 
   private func record(of place: DownloadPlace) -> DownloadRecord {

@@ -68,4 +68,17 @@ struct DownloadPlantedTests {
     part.close()
     #expect(try await sandbox.downloader(server).download(sandbox.asked()).source == .network)
   }
+
+  @Test func `hidden files of another user are neither listed nor removed with all others`()
+    async throws
+  {
+    let downloader = sandbox.downloader(server)
+    server.fail(.init(cut: 400_000))
+    _ = await sandbox.failure(downloader, sandbox.asked())
+    give(try sandbox.hidden(".part"))
+    #expect(try await downloader.downloads(in: sandbox.folder).isEmpty)
+    try FileManager.default.removeItem(atPath: sandbox.hidden(".part.json"))
+    try await downloader.removeAll(in: sandbox.folder)
+    #expect(sandbox.names == [".part", ".sums"])
+  }
 }

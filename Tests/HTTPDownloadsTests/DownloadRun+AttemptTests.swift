@@ -233,4 +233,24 @@ struct DownloadRunAttemptTests {
     _ = try await downloader.download(sandbox.asked())
     #expect(server.ranges == ["", ""] && sandbox.bytes() == coded)
   }
+
+  @Test func `where no redirect is followed, it is a status`() async throws {
+    let server = FileServer(big, faults: [redirect("/to")])
+    var asked = sandbox.asked()
+    asked.maximumRedirects = 0
+    #expect(await sandbox.failure(sandbox.downloader(server), asked) == .status(302))
+    #expect(server.requests.count == 1)
+  }
+
+  @Test func `a 304 that was not asked for confirms no whole part`() async throws {
+    let server = FileServer(
+      big,
+      faults: [
+        .init(cut: 1_000_000), redirect("/v1"), .init(status: 304), .init(status: 304),
+      ])
+    let downloader = sandbox.downloader(server)
+    _ = await sandbox.failure(downloader, sandbox.asked())
+    #expect(await sandbox.failure(downloader, sandbox.asked()) == .status(304))
+    #expect(server.requests.count == 4)
+  }
 }

@@ -51,6 +51,42 @@ struct DownloadSelectionTests {
     #expect(server.requests.count == 3)
   }
 
+  @Test func `a private file that no request selects is not confirmed`() async throws {
+    let fields = [HTTPField("Vary", "*"), HTTPField("Cache-Control", "private")]
+    server.fail(FileServer.Fault(fields: HTTPFields(fields)))
+    _ = try await download(request("alice"))
+    server.change(Self.bob, tag: "\"1\"")
+    #expect(try await download(request("alice")) == .network)
+  }
+
+  @Test func `a coding that is asked for selects no other file`() async throws {
+    answer("Vary", "Accept-Encoding")
+    _ = try await download(request("gzip", "Accept-Encoding"))
+    #expect(try await download(request(nil)) == .file)
+    #expect(server.requests[0].fields.count { $0.name == "Accept-Encoding" } == 1)
+  }
+
+  @Test func `a token of the caller counts in place of the user`() async throws {
+    _ = try await download(request("token"))
+    var asked = request("token")
+    asked.user = "alice"
+    #expect(try await download(asked) == .file)
+  }
+
+  @Test func `bytes that several users got in one chain are continued for none`() async throws {
+    let logged = LoggingIn(server)
+    logged.chain.withLock { $0 = ["alice", "bob", "alice", "bob"] }
+    var options = DownloaderOptions(maximumRetries: 1, retryDelay: .milliseconds(1))
+    options.recordsLogins = true
+    let redirect = FileServer.Fault(status: 302, fields: [HTTPField("Location", "/to")])
+    let fields: HTTPFields = [HTTPField("Cache-Control", "private")]
+    server.fail(redirect, .init(fields: fields, cut: 70_000), redirect, .init(fields: fields))
+    let downloader = Downloader(transport: logged, options: options, clock: sandbox.clock)
+    _ = try await downloader.download(request(nil))
+    #expect(server.ranges == ["", "", "bytes=70000-", "bytes=70000-", ""])
+    #expect(sandbox.bytes() == Self.alice)
+  }
+
   @Test func `offline, another user gets no file`() async throws {
     _ = try await download(request("alice"))
     let downloader = sandbox.downloader(server)
@@ -239,6 +275,8 @@ struct DownloadSelectionTests {
 /// Reports a user, as a transport does that logs in.
 private final class LoggingIn: HTTPTransport {
   let user = Lock<String?>(nil)
+  /// The users of the next requests, before that one.
+  let chain = Lock<[String]>([])
   private let transport: any HTTPTransport
 
   init(_ transport: any HTTPTransport) { self.transport = transport }
@@ -249,7 +287,8 @@ private final class LoggingIn: HTTPTransport {
   ) async throws(TransportError) -> TransportResponse {
     var response = try await transport.send(
       request, body: body, options: options, onInterim: onInterim)
-    response.user = user.withLock { $0 }
+    let next = chain.withLock { $0.isEmpty ? nil : $0.removeFirst() }
+    response.user = next ?? user.withLock { $0 }
     return response
   }
 }

@@ -60,4 +60,13 @@ import Testing
       #expect(slots.isBusy == isBusy)
     }
   }
+
+  @Test func `a host at its limit waits, although others may begin`() async {
+    let slots = DownloadSlots(limit: 3, perHost: 1)
+    #expect(await slots.acquire("a", priority: 0))
+    let second = Task.immediate { await slots.acquire("a", priority: 0) }
+    second.cancel()
+    #expect(await second.value == false)
+    #expect(await slots.acquire("b", priority: 0))
+  }
 }

@@ -268,4 +268,97 @@ struct DownloadTests {
     #expect(sandbox.names.count == 400)
     #expect(sandbox.bytes("f199") == big)
   }
+
+  @Test(arguments: [true, false])
+  func `a step is stopped, also if its pause is over when it ends`(isCancelled: Bool) async {
+    let download = Download(sandbox.asked())
+    let hasBegun = Lock(false)
+    let isOver = Lock(false)
+    async let outcome = download.run {
+      hasBegun.withLock { $0 = true }
+      while !Task.isCancelled { await Task.yield() }
+      isOver.withLock { $0 = true }
+    }
+    await eventually { hasBegun.withLock { $0 } }
+    while !isOver.withLock({ $0 }) {
+      if isCancelled {
+        download.cancel()
+      } else {
+        download.pause()
+        download.resume()
+      }
+      await Task.yield()
+    }
+    #expect(await outcome.isStopped)
+  }
+
+  @Test func `no step begins in a pause, and none once all have cancelled`() async {
+    let download = Download(sandbox.asked())
+    download.pause()
+    #expect(await download.run {}.isStopped)
+    download.cancel()
+    let error = await #expect(throws: DownloadError.self) { try await download.waitWhilePaused() }
+    #expect(error?.cause == .cancelled)
+  }
+
+  @Test func `bytes are reported after a while, with a rate that begins anew in each phase`() async
+  {
+    let download = Download(sandbox.asked())
+    download.tell { $0.phase = .receiving }
+    let start = ContinuousClock.now
+    var updates = download.updates.makeAsyncIterator()
+    #expect(await updates.next()?.received == 0)
+    download.note(1000, at: start + .seconds(1))
+    #expect(await updates.next()?.received == 1000)
+    download.note(3000, at: start + .seconds(2))
+    #expect(await updates.next()?.bytesPerSecond == 2000)
+    download.tell { $0.phase = .waiting }
+    download.tell { $0.phase = .receiving }
+    download.note(3001, at: start + .seconds(60))
+    #expect(download.progress.bytesPerSecond == nil)
+  }
+
+  @Test func `a caller that is cancelled returns once the files are closed`() async {
+    for number in 0..<20 {
+      let disk = FaultyFiles()
+      let server = FileServer(big, faults: [.init(gate: Gate())])
+      let downloader = Downloader(server, DownloaderOptions(), sandbox.clock, disk)
+      let asked = sandbox.asked("\(number)")
+      let caller = Task { try await downloader.download(asked) }
+      await eventually { server.sent > 0 }
+      caller.cancel()
+      _ = await caller.result
+      #expect(disk.faults.openDescriptors == 0)
+    }
+  }
+
+  @Test func `a download that is cancelled before its request leaves nothing`() async {
+    let disk = FaultyFiles()
+    let server = FileServer(big)
+    let downloader = Downloader(server, DownloaderOptions(), sandbox.clock, disk)
+    let download = Download(sandbox.asked())
+    disk.faults.set { call in
+      if call.kind == .open, call.name.hasSuffix(".part.json") { download.cancel() }
+      return nil
+    }
+    await #expect(throws: DownloadError.self) {
+      try await DownloadRun(downloader: downloader, download: download).run(copying: nil)
+    }
+    #expect(server.requests.isEmpty && sandbox.names.isEmpty)
+  }
+
+  @Test func `a file is copied neither onto itself nor for a caller who wants it anew`()
+    async throws
+  {
+    let server = FileServer(big)
+    let downloader = sandbox.downloader(server)
+    let (first, gate) = await held(downloader, server)
+    var (same, anew) = (sandbox.asked(), sandbox.asked("anew"))
+    (same.resumes, anew.reuse) = (false, .never)
+    let (second, third) = (downloader.start(same), downloader.start(anew))
+    gate.open()
+    _ = try await first.value()
+    #expect(try await second.value().source == .confirmed)
+    #expect(try await third.value().source == .network)
+  }
 }

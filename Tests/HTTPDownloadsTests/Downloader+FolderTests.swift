@@ -25,6 +25,7 @@ struct DownloaderFolderTests {
     #expect(found.map(\.isFinished) == [false, true, true])
     #expect(found.map(\.received) == [65_536, 100_000, 100_000])
     #expect(found[0].record.url == "http://example.com/b?c=d")
+    #expect(try await downloader.downloads(in: sandbox.folder + "/") == found)
     sandbox.clock.advance(bySeconds: 10)
     #expect(try await downloader.removeExpired(in: sandbox.folder) == [sandbox.path("old")])
     #expect(try await downloader.removeExpired(in: sandbox.folder) == [])
@@ -218,5 +219,65 @@ struct DownloaderFolderTests {
     #expect(try await downloader.removeExpired(in: sandbox.folder) == [sandbox.path()])
     #expect(try await downloader.downloads(in: sandbox.folder).map(\.received) == [65_536])
     #expect(try await downloader.download(asked).resumedBytes == 65_536)
+  }
+
+  @Test func `a whole file that has expired without its name is not removed`() async throws {
+    let downloader = sandbox.downloader(server)
+    var asked = sandbox.asked()
+    asked.expiry = DownloadExpiry(after: 10)
+    _ = try await downloader.download(asked)
+    try sandbox.undoRename(of: "file")
+    sandbox.clock.advance(bySeconds: 10)
+    #expect(try await downloader.removeExpired(in: sandbox.folder) == [])
+    #expect(try await downloader.download(asked).source == .confirmed)
+  }
+
+  @Test(arguments: [true, false])
+  func `an expired file that is changed now, or cannot be removed, stays`(isChanged: Bool)
+    async throws
+  {
+    let disk = FaultyFiles()
+    let downloader = Downloader(server, DownloaderOptions(), sandbox.clock, disk)
+    var asked = sandbox.asked()
+    asked.expiry = DownloadExpiry(after: 0)
+    _ = try await downloader.download(asked)
+    let path = sandbox.path()
+    disk.faults.set { call in
+      if isChanged, call.kind == .lock {
+        _ = FileManager.default.createFile(atPath: path, contents: nil)
+      }
+      let isRefused = !isChanged && call.kind == .removeFile && call.name == "file"
+      return isRefused ? SystemError(EPERM) : nil
+    }
+    #expect(try await downloader.removeExpired(in: sandbox.folder) == [])
+    disk.faults.set(nil)
+    #expect(sandbox.bytes() == (isChanged ? [] : content(100_000)))
+  }
+
+  @Test func `a record counts under its own name only`() async throws {
+    let downloader = sandbox.downloader(server)
+    server.fail(.init(cut: 65_536))
+    _ = await sandbox.failure(downloader, sandbox.asked())
+    let other = sandbox.path(".offlinecache-\(String(repeating: "0", count: 32)).part.json")
+    try FileManager.default.copyItem(atPath: sandbox.hidden(".part.json"), toPath: other)
+    #expect(try await downloader.downloads(in: sandbox.folder).count == 1)
+  }
+
+  @Test func `the record of a download that was begun meanwhile stays`() async throws {
+    let disk = FaultyFiles()
+    let downloader = Downloader(server, DownloaderOptions(), sandbox.clock, disk)
+    _ = try await downloader.download(sandbox.asked())
+    try FileManager.default.removeItem(atPath: sandbox.path())
+    let place = try DownloadPlace(sandbox.path(), RealFileSystem())
+    defer { place.close() }
+    var next = try #require(try place.record(.finished))
+    next.started = next.started.advanced(bySeconds: 1)
+    let record = next
+    disk.faults.set { call in
+      if call.kind == .lock { _ = try? place.save(record, .finished) }
+      return nil
+    }
+    #expect(try await downloader.downloads(in: sandbox.folder) == [])
+    #expect(try place.record(.finished) == next)
   }
 }

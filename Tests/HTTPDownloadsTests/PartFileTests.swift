@@ -140,4 +140,48 @@ struct PartFileTests {
     #expect(sandbox.bytes() == big)
     #expect(sandbox.names == [".json", "file"])
   }
+
+  @Test func `bytes are written by the block`() throws {
+    let place = try DownloadPlace(sandbox.path(), RealFileSystem())
+    defer { place.close() }
+    let part = try #require(try PartFile.open(place))
+    defer { part.close() }
+    #expect(!part.gather(content(PartContent.blockBytes - 1)))
+    #expect(part.gather([1]))
+  }
+
+  @Test func `a part that loses its name before it is locked is not used`() throws {
+    let disk = FaultyFiles()
+    let place = try DownloadPlace(sandbox.path(), disk)
+    defer { place.close() }
+    let (part, moved) = (sandbox.path(place.part.text), sandbox.path("moved"))
+    disk.faults.set { call in
+      if call.kind == .lock, !FileManager.default.fileExists(atPath: moved) {
+        _ = try? FileManager.default.moveItem(atPath: part, toPath: moved)
+        _ = FileManager.default.createFile(atPath: part, contents: nil)
+      }
+      return nil
+    }
+    let opened = try #require(try PartFile.open(place))
+    defer { opened.close() }
+    #expect(try opened.status() != nil)
+    #expect(sandbox.names == [".part", ".sums", "moved"])
+  }
+
+  @Test func `sums that others may write to are removed, and are an error if they come again`()
+    throws
+  {
+    let disk = FaultyFiles()
+    let place = try DownloadPlace(sandbox.path(), disk)
+    defer { place.close() }
+    let sums = sandbox.path(place.sums.text)
+    disk.faults.set { call in
+      if call.kind == .open, call.name.hasSuffix(".sums") {
+        _ = FileManager.default.createFile(atPath: sums, contents: Data([1]))
+        _ = unsafe chmod(sums, 0o666)
+      }
+      return nil
+    }
+    #expect(throws: SystemError.othersFile) { try PartFile.open(place) }
+  }
 }

@@ -148,4 +148,15 @@ struct StatedDigestTests {
     #expect(StatedDigest(of: HTTPResponseHead(status: 200, fields: [md5]))?.algorithm == .md5)
     #expect(StatedDigest(of: HTTPResponseHead(status: 206, fields: [md5])) == nil)
   }
+
+  @Test func `of several digests the strongest counts`() throws {
+    let fields = [DigestAlgorithm.sha256, .sha512].map { algorithm in
+      let digits = Data(MessageDigest.of(big, algorithm)).base64EncodedString()
+      return HTTPField("Repr-Digest", "\(algorithm.rawValue)=:\(digits):")
+    }
+    for fields in [fields, fields.reversed()] {
+      let head = HTTPResponseHead(status: 200, fields: HTTPFields(fields))
+      #expect(StatedDigest(of: head)?.algorithm == .sha512)
+    }
+  }
 }

@@ -60,4 +60,34 @@ struct UpdateCheckTests {
     #expect(state == (asks ? .current : .refused(status: status)))
     #expect(server.requests.dropFirst().map(\.method) == (asks ? [.head, .get] : [.head]))
   }
+
+  @Test(arguments: [(200, true), (404, false)])
+  func `the whole is asked for, and its validators only of a copy of it`(
+    status: Int, isConditional: Bool
+  ) async throws {
+    let copy = HTTPResponseHead(status: status, fields: [HTTPField("ETag", "\"1\"")])
+    let asked = request("/big", [HTTPField("Range", "bytes=0-1")])
+    let check = UpdateCheck(transport: server, options: TransportOptions())
+    #expect(try await check.state(of: copy, from: asked.url.string, asked) == .current)
+    #expect(server.ranges == [""])
+    #expect(server.requests[0].fields.contains("If-None-Match") == isConditional)
+  }
+
+  @Test func `a tag alone says nothing of another URL`() throws {
+    let head = HTTPResponseHead(status: 200, fields: [HTTPField("ETag", "\"1\"")])
+    let answer = TransportResponse(
+      head: head, url: try NormalizedURL("http://b.test/"),
+      body: ScriptedBody(ScriptedTransport.Answer(), url: "http://b.test/"))
+    #expect(!head.isMet(from: "http://a.test/", by: answer))
+    #expect(head.isMet(from: "http://b.test/?1", by: answer))
+  }
+
+  @Test func `an error page is compared with its like`() async throws {
+    let copy = HTTPResponseHead(status: 404, fields: [HTTPField("ETag", "\"1\"")])
+    server.fail(.init(status: 404), .init(status: 404))
+    let check = UpdateCheck(transport: server, options: TransportOptions())
+    let asked = request("/big")
+    #expect(try await check.state(of: copy, from: asked.url.string, asked) == .current)
+    #expect(server.requests.map(\.method) == [.head, .get])
+  }
 }
