@@ -274,15 +274,17 @@ package final class Recovery: CatalogUser {
         return state.entries === entries
       }
       guard isPresent else { return }
-      let misplaced = misplaced(found, of: hash, in: directory, isWhole: isWhole)
-      for slot in slots where !misplaced.contains(.metadata(slot.variant)) {
+      let hasMisplaced = try moveMisplaced(found, of: hash, in: directory, shard, isWhole: isWhole)
+      if hasMisplaced { found = try tree.files(in: directory) }
+      for slot in slots {
         // Without its only file, an entry may have been removed by a record that is lost.
         if slot.hasBodyFile || found.contains(.metadata(slot.variant)) || !hasLost(after: slot) {
           restoreMetadata(slot, in: directory, entries)
         }
       }
-      let unknown = found.subtracting(expected(slots)).subtracting(misplaced)
-      removeUnknown(unknown, in: directory, isWhole: isWhole)
+      if isWhole || !hasMisplaced {
+        removeUnknown(found.subtracting(expected(slots)), in: directory, isWhole: isWhole)
+      }
       if slots.isEmpty { tree.discardDirectory(Layout.key(hash), in: shard.directory.raw) }
     }
   }

@@ -55,41 +55,89 @@ import Testing
   }
 
   private func expectHits(_ keys: [ByteString]) throws {
-    sandbox.remove("journal")
     let store = try sandbox.open()
     store.waitUntilIdle()
     for key in keys { #expect(store.lookUp(key).entry?.body == Self.body(key), "\(key)") }
     store.close()
   }
 
+  /// Checks that a directory has the metadata file and the body of an entry.
+  private func expectWhole(_ key: ByteString) throws {
+    let directory = try directory(of: key)
+    let bodies = sandbox.bodies.filter { $0.hasPrefix("\(directory)/") }.map { sandbox.bytes($0) }
+    #expect(bodies.contains(Self.body(key)), "\(key)")
+  }
+
   @Test(arguments: [false, true])
   func `exchanged directories keep their files`(isJournalDamaged: Bool) throws {
     try makeStore()
-    let (one, other) = (try directory(of: "key-a"), try directory(of: "key-b"))
-    try exchange(one, other)
+    try exchange(try directory(of: "key-a"), try directory(of: "key-b"))
     if isJournalDamaged { try damageRecord(of: "key-c") }
     try compare()
-    try exchange(one, other)
-    try expectHits(["key-a", "key-b", "key-d"])
+    try expectWhole("key-a")
+    try expectWhole("key-b")
   }
 
   @Test(arguments: [false, true])
   func `a directory in the place of another one keeps its files`(isJournalDamaged: Bool) throws {
     try makeStore()
     let (one, other) = (try directory(of: "key-a"), try directory(of: "key-b"))
-    let files = FileManager.default
     sandbox.remove(other)
-    try files.moveItem(atPath: sandbox.inside(one), toPath: sandbox.inside(other))
+    try FileManager.default.moveItem(
+      atPath: sandbox.inside(one), toPath: sandbox.inside(other))
     if isJournalDamaged { try damageRecord(of: "key-c") }
     try compare()
-    try files.moveItem(atPath: sandbox.inside(other), toPath: sandbox.inside(one))
-    try expectHits(["key-a", "key-d"])
+    try expectWhole("key-a")
+  }
+
+  @Test func `files that the journal writes again do not replace those of another entry`() throws {
+    let store = try sandbox.open(settling: .within(seconds: 3_600))
+    for key in Self.keys { try store.put(Self.body(key), for: key) }
+    try store.put(TestBody.make(50_000, seed: 9), for: "key-x")
+    try store.settle()
+    store.close()
+    let (one, other) = (try directory(of: "key-a"), try directory(of: "key-x"))
+    sandbox.remove(one)
+    try FileManager.default.moveItem(
+      atPath: sandbox.inside(other), toPath: sandbox.inside(one))
+    try compare()
+    let directory = try directory(of: "key-x")
+    #expect(directory != one)
+    let bodies = sandbox.bodies.filter { $0.hasPrefix("\(directory)/") }
+    #expect(bodies.map { sandbox.bytes($0) } == [TestBody.make(50_000, seed: 9)])
+    try expectHits(["key-a"])
   }
 
   @Test func `exchanged metadata files are written again, because the journal has them`() throws {
     try makeStore()
     try exchange(try metadataFile(of: "key-a"), try metadataFile(of: "key-b"))
     try compare()
+    sandbox.remove("journal")
+    try expectHits(Self.keys)
+  }
+
+  @Test func `exchanged metadata files of a lost journal cost no body`() throws {
+    try makeStore()
+    let (one, other) = (try metadataFile(of: "key-a"), try metadataFile(of: "key-b"))
+    try exchange(one, other)
+    sandbox.remove("journal")
+    try compare()
+    try exchange(one, other)
+    sandbox.remove("journal")
+    try expectHits(Self.keys)
+  }
+
+  @Test func `copies beside the files of an entry cost it nothing`() throws {
+    try makeStore()
+    let (one, other) = (try directory(of: "key-a"), try directory(of: "key-b"))
+    let files = FileManager.default
+    for name in try files.contentsOfDirectory(atPath: sandbox.inside(one)) {
+      sandbox.remove("\(other)/\(name)")
+      try files.copyItem(
+        atPath: sandbox.inside("\(one)/\(name)"), toPath: sandbox.inside("\(other)/\(name)"))
+    }
+    try compare()
+    sandbox.remove("journal")
     try expectHits(Self.keys)
   }
 
