@@ -106,7 +106,7 @@ extension FindingKind {
     case .entryUnrecorded:
       .init(
         .note, "The journal has no record of an entry that has files, as after a crash.",
-        "If the journal is whole, they are removed (never promised, or removed already); otherwise the entry is recovered.",
+        "If the journal is whole, they are removed (if it has the record of their removal) or moved to the quarantine; otherwise the entry is recovered.",
         .safe)
     case .entryReturned:
       .init(.note, "An entry that was given up is there again, whole.", "Recovered.", .safe)
@@ -148,7 +148,7 @@ extension FindingKind {
     case .bodyOrphan:
       .init(
         .note, "No entry uses this body.",
-        "Removed; if something beside it is foreign or unreadable, all moves it to the quarantine.",
+        "Linked to an entry that lacks it. Removed if an entry has it now, or the journal has the record of its removal; otherwise moved to the quarantine (if something beside it is foreign or unreadable, only by all).",
         .safe)
     case .bodyUnshared:
       .init(

@@ -145,11 +145,41 @@ extension Catalog {
   ) throws(StoreError) -> Goodbye? {
     try reader.withCurrentState { state throws(StoreError) in
       if let sequence, state.journal.isLost(sequence) { return .lost }
-      if state.removals == nil { try reader.noteRemovals(&state) }
-      try reader.check(state)
-      guard let removals = state.removals else { return nil }
+      guard let removals = try removals(&state) else { return nil }
       if removals.haveGivenUp(hash, variant, digest) { return .givenUp }
       return removals.cover(hash, variant, digest, writtenAt: sequence) ? .removed : nil
+    }
+  }
+
+  /// Returns whether an entry of a key that had this body was removed on request or by a limit, or was
+  /// replaced, according to the journal.
+  ///
+  /// - Throws: as `goodbye`, and takes as long.
+  package func hasRemoved(_ body: Digest, of hash: KeyHash) throws(StoreError) -> Bool {
+    try reader.withCurrentState { state throws(StoreError) in
+      try removals(&state)?.haveRemoved(body, of: hash) ?? false
+    }
+  }
+
+  private func removals(_ state: inout StoreState) throws(StoreError) -> Removals? {
+    if state.removals == nil { try reader.noteRemovals(&state) }
+    try reader.check(state)
+    return state.removals
+  }
+
+  /// Returns the settled entries that have a body file with this digest.
+  ///
+  /// - Complexity: O(slots): equal bodies may have several files.
+  package func slots(withBodyFile digest: Digest) -> [Slot] {
+    reader.withCurrentState { state in
+      var found: [Slot] = []
+      for number in 0..<UInt32(state.index.slotCount) {
+        let slot = state.index[number]
+        if slot.digest == digest, slot.isLive, slot.hasBodyFile, !slot.isUnsettled {
+          found.append(slot)
+        }
+      }
+      return found
     }
   }
 

@@ -45,21 +45,24 @@ extension JournalReader {
         state.index.totals.logicalBytes < Self.maximumBytes,
         head.agrees(withBodyCount: header.bodyCount)
       else { break }
-      state.removals?.put(head)
+      if state.removals != nil {
+        let old = state.index.find(head.keyHash, head.variant).map { state.index[$0].digest }
+        state.removals?.put(head, replacing: old)
+      }
       state.put(
         head, segment: segment.number, offset: UInt32(truncatingIfNeeded: place),
         recordLength: UInt32(header.length))
     case .remove:
       guard let record = unsafe RemoveRecord(payload: Array(payload)) else { break }
+      let slot = state.index.find(record.keyHash, record.variant)
+      let digest = slot.map { state.index[$0].digest }
       switch record.reason {
       case .damaged:
-        let slot = state.index.find(record.keyHash, record.variant)
-        let digest = slot.map { state.index[$0].digest }
         state.removals?.giveUp(record.keyHash, record.variant, digest, at: header.sequence)
       case .asked:
-        state.removals?.remove(record.keyHash, record.variant, at: header.sequence)
+        state.removals?.remove(record.keyHash, record.variant, digest, at: header.sequence)
         state.journal.hasRemoved = state.journal.hasRemoved || !state.isOpened
-      default: state.removals?.remove(record.keyHash, record.variant, at: header.sequence)
+      default: state.removals?.remove(record.keyHash, record.variant, digest, at: header.sequence)
       }
       state.remove(record.keyHash, record.variant)
     case .touch:

@@ -16,7 +16,7 @@ extension Mender {
       if !givesUp { return false }
       // The body of an entry without a record. If the journal is whole, it was never promised.
       guard let variant = suspicion.variant, !journalDecides else { return false }
-      return try quarantine(variant, scene, shard, "\(suspicion.detail).")
+      return try takeOut(variant, scene, shard, "\(suspicion.detail).")
     }
     guard let directory = try openKey(scene, shard) else {
       return try mendMissing(slot, scene, shard)
@@ -232,28 +232,6 @@ extension Mender {
         return try fileSystem.holdsBody(file, digest, count: length, hashSeed: store.hashSeed)
       } catch  where error == .notFound || error.isWrongKind { return false }
     }
-  }
-
-  /// Repairs a body to which no entry refers.
-  ///
-  /// If the journal is damaged, or the directory has a file that may belong to the body (a damaged
-  /// metadata file, or one under another name), the body may be the last file of an entry. Then it
-  /// is moved to the quarantine, but not by a safe repair. Otherwise it is removed.
-  func mendOrphan(
-    _ suspicion: Suspicion, _ scene: KeyScene, _ shard: borrowing Shard
-  ) throws(StoreError) -> Bool {
-    guard let name = suspicion.name, case .body(let digest) = Layout.keyFile(name),
-      try !hasBodyFile(digest, of: scene.hash),
-      let directory = try openKey(scene, shard)
-    else { return false }
-    if !journalDecides || hasUnknown(scene) {
-      guard level == .all else { return false }
-      try recovery.quarantine(
-        [name], of: scene.hash, in: shard, note: note("no metadata file names this body.", scene))
-      return true
-    }
-    try remove([name], in: directory, suspicion.path)
-    return true
   }
 
   /// Replaces a body by a link to the file that it should share according to the records. If that

@@ -22,8 +22,8 @@ extension Mender {
     return try recovery.release(slot, shard.entries)
   }
 
-  /// Repairs files without a record: recovers the entry if the journal is damaged, otherwise
-  /// removes the files.
+  /// Repairs files without a record: recovers the entry if the journal is damaged, otherwise takes the
+  /// files out.
   func mendUnrecorded(
     _ suspicion: Suspicion, _ scene: KeyScene, _ shard: borrowing Shard
   ) throws(StoreError) -> Bool {
@@ -39,10 +39,14 @@ extension Mender {
       }
       // The body is missing or has a wrong length, so this is damage, and no leftover.
       guard level == .all else { return false }
-      return try quarantine(variant, scene, shard, "its body was missing, or too short or long.")
+      return try takeOut(variant, scene, shard, "its body was missing, or too short or long.")
     }
-    try removeFiles(of: variant, scene, directory, suspicion.path)
-    return true
+    // Those of a version before the one in the log were replaced.
+    let wasRemoved =
+      scene.goodbyes[variant] == .removed || catalog.slot(scene.hash, variant) != nil
+    return try takeOut(
+      variant, wasRemoved: wasRemoved, scene, shard,
+      "the journal does not know it, and has no record of its removal.")
   }
 
   /// Removes the metadata file of a variant, and the body that it names, if no other file can be that of
@@ -89,7 +93,7 @@ extension Mender {
     }
     if isThere { return try recovery.takeUp(scene.hash, variant, shard.entries) }
     guard level == .all else { return false }
-    return try quarantine(variant, scene, shard, "it was given up, and its body is damaged.")
+    return try takeOut(variant, scene, shard, "it was given up, and its body is damaged.")
   }
 
   /// Moves the files of an entry that neither the journal nor a crash explains to the quarantine.
@@ -98,7 +102,7 @@ extension Mender {
   ) throws(StoreError) -> Bool {
     guard let variant = suspicion.variant, catalog.settledSlot(scene.hash, variant) == nil
     else { return false }
-    return try quarantine(
+    return try takeOut(
       variant, scene, shard, "the journal does not know it, and no crash has left it.")
   }
 
@@ -117,8 +121,7 @@ extension Mender {
     where try !isUsed(digest, scene, directory, except: suspicion.variant) {
       names.append(Layout.body(digest))
     }
-    try recovery.quarantine(
-      names, of: scene.hash, in: shard, note: note("\(suspicion.detail).", scene))
+    try takeOut(names, wereRemoved: false, "\(suspicion.detail).", scene, directory, shard)
     if let slot { return try writeMetadata(slot, scene, shard) }
     return true
   }
@@ -190,18 +193,22 @@ extension Mender {
       slot, overhead: tree.overhead(Int(min(length, UInt64(MetadataDocument.maximumBytes)))))
   }
 
-  /// Moves a variant without a record into the quarantine.
-  func quarantine(
-    _ variant: UInt64, _ scene: KeyScene, _ shard: borrowing Shard, _ reason: String
+  /// Takes the files of a variant without a record out of the directory.
+  ///
+  /// - Parameter wasRemoved: whether it was removed or replaced according to the journal.
+  func takeOut(
+    _ variant: UInt64, wasRemoved: Bool = false, _ scene: KeyScene, _ shard: borrowing Shard,
+    _ reason: String
   ) throws(StoreError) -> Bool {
     guard let directory = try openKey(scene, shard) else { return false }
     var names = [Layout.metadata(variant)]
-    if case .document(let facts)? = scene.metadata[variant]?.reading,
+    if case .document(let facts)? = scene.metadata[variant]?.reading, !facts.hasBody,
+      !wasRemoved || !hasUnknown(scene),
       try !isUsed(facts.digest, scene, directory, except: variant)
     {
       names.append(Layout.body(facts.digest))
     }
-    try recovery.quarantine(names, of: scene.hash, in: shard, note: note(reason, scene))
+    try takeOut(names, wereRemoved: wasRemoved, reason, scene, directory, shard)
     return true
   }
 

@@ -25,9 +25,11 @@ extension Mender {
     case .refused:
       // If another entry has taken the place, this may be the only copy.
       let isCopy = try hasEntry(facts.key, facts.variant, facts.keyHash, shard.entries)
-      guard level == .all || isCopy else { return false }
-      return try quarantine(
-        variant, scene, shard, "it is of another key, whose place has it, or was not whole.")
+      let wasRemoved = try wasRemoved(facts)
+      guard level == .all || isCopy || wasRemoved else { return false }
+      return try takeOut(
+        variant, wasRemoved: wasRemoved, scene, shard,
+        "it is of another key, whose place has it, or was not whole.")
     }
     try removeFiles(of: variant, scene, directory, suspicion.path)
     return true
@@ -209,21 +211,30 @@ extension Mender {
     let entry = document.entry
     let hash = KeyHash(hashing: entry.key, seed: store.hashSeed)
     if document.body == nil, try !isWhole(entry, in: source) { return .refused }
-    if Layout.shardNumber(of: hash) == held {
-      return try place(name, of: source, document, hash, entries, path)
-    }
     if held == nil {
       return try catalog.withShard(of: hash) { shard throws(StoreError) in
         try place(name, of: source, document, hash, shard.entries, path)
       }
     }
+    return try whileLocked(hash, held, entries) { () throws(StoreError) in
+      try place(name, of: source, document, hash, entries, path)
+    }
+  }
+
+  /// Runs `body` while the shard of a key is locked.
+  ///
+  /// - Parameter held: the number of the shard whose lock the caller holds.
+  func whileLocked<R>(
+    _ hash: KeyHash, _ held: Int?, _ entries: EntriesDirectory, _ body: () throws(StoreError) -> R
+  ) throws(StoreError) -> R {
+    if Layout.shardNumber(of: hash) == held { return try body() }
     // A thread that holds one lock never waits for another. Otherwise two threads could wait for
     // each other.
     for _ in 0..<Self.lockAttempts {
-      let placement = try tree.tryWithShard(of: hash, in: entries) { _ throws(StoreError) in
-        try place(name, of: source, document, hash, entries, path)
+      let result = try tree.tryWithShard(of: hash, in: entries) { _ throws(StoreError) in
+        try body()
       }
-      if let placement { return placement }
+      if let result { return result }
       pause(nanoseconds: 1_000_000)
     }
     throw StoreError(
@@ -250,11 +261,7 @@ extension Mender {
     {
       return .refused
     }
-    let target = try guarded(path) { () throws(SystemError) in
-      try StorePlace.makeDirectory(Layout.keyPath(hash), entries.directory, fileSystem)
-      return try fileSystem.open(
-        Layout.keyPath(hash), in: entries.directory, [.read, .directory])
-    }
+    let target = try makeKey(Layout.keyPath(hash), entries)
     let raw = target.raw
     let (there, mine) = try guarded(path) { () throws(SystemError) in
       var there: FileStatus?
@@ -299,7 +306,7 @@ extension Mender {
 
   /// Syncs the names of files that were placed, before their other names, or the files of which they are
   /// copies, are removed.
-  private func synchronize(
+  func synchronize(
     _ target: borrowing Descriptor, _ hash: KeyHash, _ entries: EntriesDirectory, _ path: [UInt8]
   ) throws(StoreError) {
     let shard = Layout.shard(Layout.shardNumber(of: hash))
@@ -313,7 +320,7 @@ extension Mender {
 
   /// Gives a file a second name in the directory of a key, in place of what is there. If no hard link is
   /// possible, copies it.
-  private func link(
+  func link(
     _ name: PathName, of source: borrowing Descriptor, to other: PathName,
     in target: borrowing Descriptor, _ path: [UInt8]
   ) throws(StoreError) {

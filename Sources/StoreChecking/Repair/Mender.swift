@@ -297,6 +297,16 @@ extension Mender {
     try make(Layout.key(scene.hash), shard, scene.path)
   }
 
+  /// Opens the directory of a key by its path in `entries`, and makes it if it is missing.
+  func makeKey(
+    _ path: PathName, _ entries: EntriesDirectory
+  ) throws(StoreError) -> Descriptor {
+    try guarded(Layout.entries.bytes + [0x2F] + path.bytes) { () throws(SystemError) in
+      try StorePlace.makeDirectory(path, entries.directory, fileSystem)
+      return try fileSystem.open(path, in: entries.directory, [.read, .directory])
+    }
+  }
+
   func make(
     _ name: PathName, _ shard: borrowing Shard, _ path: [UInt8]
   ) throws(StoreError) -> Descriptor {

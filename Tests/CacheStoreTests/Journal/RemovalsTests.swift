@@ -27,7 +27,7 @@ import Testing
   }
 
   @Test mutating func `a file is covered up to the number of the removal`() {
-    removals.remove(Self.hash, 0, at: 7)
+    removals.remove(Self.hash, 0, Self.digest, at: 7)
     #expect(cover(6))
     #expect(cover(7))
     // It was stored again, and that record is lost.
@@ -37,21 +37,21 @@ import Testing
   }
 
   @Test mutating func `an entry that was stored again is not covered`() {
-    removals.remove(Self.hash, 0, at: 7)
-    removals.remove(Self.hash, 1, at: 8)
-    removals.put(Self.head())
+    removals.remove(Self.hash, 0, Self.digest, at: 7)
+    removals.remove(Self.hash, 1, Self.digest, at: 8)
+    removals.put(Self.head(), replacing: nil)
     #expect(!cover(6))
     #expect(cover(6, variant: 1))
   }
 
   @Test mutating func `the removal of all covers what was written before`() {
-    removals.remove(Self.hash, 0, at: 5)
+    removals.remove(Self.hash, 0, Self.digest, at: 5)
     removals.giveUp(Self.hash, 1, Self.digest, at: 6)
     removals.clear(at: 9)
     #expect(cover(9))
     #expect(cover(9, variant: 1))
     #expect(!cover(10))
-    removals.put(Self.head())
+    removals.put(Self.head(), replacing: nil)
     #expect(cover(9), "a file of before the removal of all came back")
   }
 
@@ -74,10 +74,27 @@ import Testing
   mutating func `a later record counts in place of one that gave the entry up`(given: Digest?) {
     removals.giveUp(Self.hash, 0, given, at: 7)
     removals.giveUp(Self.hash, 1, given, at: 7)
-    removals.remove(Self.hash, 0, at: 8)
-    removals.put(Self.head(1))
+    removals.remove(Self.hash, 0, Self.digest, at: 8)
+    removals.put(Self.head(1), replacing: nil)
     #expect(cover(6))
     #expect(!removals.haveGivenUp(Self.hash, 0, Self.digest))
     #expect(!removals.haveGivenUp(Self.hash, 1, Self.digest))
+  }
+
+  @Test mutating func `a body counts as removed until an entry of the key has it again`() {
+    removals.remove(Self.hash, 0, Self.otherDigest, at: 7)
+    removals.put(Self.head(), replacing: nil)
+    #expect(removals.haveRemoved(Self.otherDigest, of: Self.hash))
+    #expect(!removals.haveRemoved(Self.otherDigest, of: KeyHash(high: 9, low: 9)))
+    #expect(!removals.haveRemoved(Self.digest, of: Self.hash))
+    removals.put(Self.head(), replacing: Self.digest)
+    #expect(!removals.haveRemoved(Self.digest, of: Self.hash), "it was replaced by itself")
+    removals.remove(Self.hash, 0, nil, at: 8)
+    #expect(!removals.haveRemoved(Self.digest, of: Self.hash))
+    removals.giveUp(Self.hash, 0, Self.otherDigest, at: 9)
+    #expect(!removals.haveRemoved(Self.otherDigest, of: Self.hash), "it may be found again")
+    removals.remove(Self.hash, 0, Self.digest, at: 10)
+    removals.clear(at: 11)
+    #expect(!removals.haveRemoved(Self.digest, of: Self.hash))
   }
 }
