@@ -120,7 +120,10 @@ extension FindingKind {
         "Moved to its place, as soon as no other entry is there; if that has the entry, to the "
           + "quarantine.", .safe)
     case .metadataMissing:
-      .init(.fault, "An entry has no metadata file.", "Written again from the journal.", .safe)
+      .init(
+        .fault, "An entry has no metadata file.",
+        "Written again from the journal. If that is damaged, and another variant has the body, all gives the entry up.",
+        .safe)
     case .metadataDamaged:
       .init(
         .fault, "A metadata file is damaged.",

@@ -21,36 +21,39 @@ extension Recovery {
     }
   }
 
-  /// Sees to entries that may have been removed by a lost record, as they have no files left, and that
-  /// could be made again from other bytes. Called before a journal that is not whole is written anew:
-  /// an entry whose record carries the body is removed, and one that shares a body gets a body file
-  /// of its own.
+  /// Sees to entries that may have been removed by a lost record, and that could be made again from other
+  /// bytes. Called before a journal that is not whole is written anew: an entry without files that shares
+  /// the body of another key gets a body file of its own.
   ///
-  /// - Parameter removed: called with each entry that is removed.
-  package func separateMissing(_ removed: (Slot) -> Void) throws(StoreError) {
+  /// - Returns: false if an entry could be made again from its record. A new journal would no longer show
+  ///   that it may have been removed.
+  package func separateMissing() throws(StoreError) -> Bool {
     var cursor = SlotCursor()
     while let located = cursor.next(in: catalog) {
       for place in located where !place.slot.isUnsettled {
         let slot = place.slot
-        if slot.carriesBody, hasLost(after: slot) {
-          if !isAbsent(place) { continue }
-          try removeAbsent(place)
-          removed(slot)
-        } else if slot.hasBodyFile, catalog.sharesFile(slot), isAbsent(place) {
+        if slot.carriesBody, hasLost(after: slot), isAbsent(place) { return false }
+        guard slot.hasBodyFile, catalog.sharesFile(slot) else { continue }
+        let metadata = Layout.metadataPath(slot.keyHash, slot.variant)
+        if isAbsent(place) {
           _ = try recordAgain(slot, ownsBody: true)
+        } else if mayBeRemoved(slot),
+          fileSystem.isMissing(metadata, in: place.entries.directory.raw)
+        {
+          return false
         }
       }
     }
+    return true
   }
 
-  /// - Throws: an error if the entry is still there. The journal must not be written anew with it.
-  private func removeAbsent(_ place: Located) throws(StoreError) {
-    setAside(place.slot, butNot: .none)
-    guard catalog.isCurrent(place), isAbsent(place) else { return }
-    throw StoreError(
-      .inputOutput, path: path,
-      cause: "an entry without files, whose removal may be lost, cannot be removed",
-      remedy: "check the disk, then repair again")
+  /// Returns whether an entry without a metadata file may have been removed by a lost record: another
+  /// variant has its body, too, so the tree has no file of this entry alone.
+  package func mayBeRemoved(_ slot: Slot) -> Bool {
+    slot.hasBodyFile && hasLost(after: slot)
+      && catalog.settledSlots(of: slot.keyHash).contains {
+        $0.variant != slot.variant && $0.hasBodyFile && $0.digest == slot.digest
+      }
   }
 
   /// Returns whether both the metadata file and the body of an entry are missing.

@@ -376,14 +376,7 @@ final class CheckRun: Sendable {
     guard let mender,
       !journal.isEmpty || !staging.isEmpty || store.catalog?.isJournalWhole == false
     else { return }
-    let attempt = mender.finish(journal: journal) { slot in
-      let path = Layout.metadataPath(slot.keyHash, slot.variant).bytes
-      reporter.tell(
-        Finding(
-          .entryMissing, path: Array("entries/".utf8) + path,
-          detail: "its files are missing, and the record of its removal may be lost",
-          outcome: .repaired, lostEntries: 1))
-    }
+    let attempt = mender.finish(journal: journal)
     let left = leftovers(root).suspicions + checkJournal(root, place).suspicions
     for suspicion in journal + staging {
       let outcome = outcome(attempt, isLeft: suspicion.isLeft(in: left))

@@ -236,7 +236,7 @@ final class ShardCheck {
   /// Removes the lost entries that a suspicion is about from a list, and returns their number: variants may
   /// have one body, which has one finding.
   private static func take(_ suspicion: Suspicion, from lost: inout [Slot]) -> Int {
-    guard suspicion.kind.facts.losesData else { return 0 }
+    guard suspicion.mayLose else { return 0 }
     let count = lost.count
     lost.removeAll { suspicion.isAbout($0) }
     return count - lost.count

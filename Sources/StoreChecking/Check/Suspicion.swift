@@ -19,6 +19,9 @@ struct Suspicion: Sendable {
       lostEntries: lostEntries)
   }
 
+  /// Whether its repair may give an entry up.
+  var mayLose: Bool { kind.facts.losesData || kind == .metadataMissing }
+
   /// Returns whether it is about an entry, or about a body that the entry shares with other variants.
   func isAbout(_ slot: Slot) -> Bool {
     variant == slot.variant || name?.bytes == Layout.body(slot.digest).bytes

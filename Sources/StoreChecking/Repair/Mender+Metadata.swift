@@ -126,21 +126,15 @@ extension Mender {
     return true
   }
 
-  /// Repairs an entry without a metadata file.
-  ///
-  /// If the journal has lost records and another variant has the same body, the tree has no file of
-  /// this entry alone. The entry may have been removed, so it is not made again.
+  /// Repairs an entry without a metadata file. One that may have been removed is not made again.
   func mendMissingMetadata(
     _ slot: Slot?, _ scene: KeyScene, _ shard: borrowing Shard
   ) throws(StoreError) -> Bool {
-    if let slot, !journalDecides, !slot.isEmbedded,
-      catalog.settledSlots(of: scene.hash).contains(where: {
-        $0.variant != slot.variant && $0.digest == slot.digest
-      })
-    {
-      return try recovery.release(slot, shard.entries)
+    guard let slot, recovery.mayBeRemoved(slot) else {
+      return try writeMetadata(slot, scene, shard)
     }
-    return try writeMetadata(slot, scene, shard)
+    guard givesUp else { return false }
+    return try recovery.release(slot, shard.entries)
   }
 
   /// Writes a metadata file from the record in the journal.

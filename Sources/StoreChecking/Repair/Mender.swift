@@ -211,15 +211,13 @@ extension Mender {
   /// Renews the journal if it is not whole, and removes dead sessions. Called after all shards were
   /// repaired. Another check shows what is still wrong.
   ///
-  /// - Parameters:
-  ///   - journal: the suspicions about the journal.
-  ///   - giveUp: called with each entry without files that a damaged journal may have removed.
-  func finish(journal: [Suspicion], giveUp: (Slot) -> Void) -> MendAttempt {
+  /// - Parameter journal: the suspicions about the journal.
+  func finish(journal: [Suspicion]) -> MendAttempt {
     do throws(StoreError) {
       if !catalog.isJournalWhole {
         // What has no files may be what was not read, or is going to be placed.
         if pass.missing == .wait ? !pass.foundAll : pass.hasFailed.isSet { return .none }
-        try recovery.separateMissing(giveUp)
+        if try !recovery.separateMissing() { return .none }
       }
       try recovery.takeUpAndRenew()
       try catalog.writer.cutTornTail()

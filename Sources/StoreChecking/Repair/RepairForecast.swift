@@ -13,7 +13,7 @@ struct RepairForecast {
   /// Returns the entries of a key that a repair could not restore.
   func losses(_ suspicions: [Suspicion], of scene: KeyScene) -> [Slot] {
     scene.slots.filter { slot in
-      let about = suspicions.filter { $0.kind.facts.losesData && $0.isAbout(slot) }
+      let about = suspicions.filter { $0.mayLose && $0.isAbout(slot) }
       return !about.isEmpty && !isRestorable(slot, about.map(\.kind), scene)
     }
   }
@@ -34,6 +34,8 @@ struct RepairForecast {
   private func isRestorable(
     _ slot: Slot, _ kinds: [FindingKind], _ scene: KeyScene, withUnreadable: Bool = true
   ) -> Bool {
+    if kinds.contains(.metadataMissing), store.recovery.mayBeRemoved(slot) { return false }
+    if kinds == [.metadataMissing] { return true }
     var isMissing = kinds.contains(.entryMissing)
     if case .missing = scene.directory { isMissing = true }
     // If the journal has lost records, the entry may have been removed.

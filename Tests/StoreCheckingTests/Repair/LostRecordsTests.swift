@@ -109,10 +109,43 @@ import Testing
     let records = try sandbox.records("journal/\(name)")
     try sandbox.flip("journal/\(name)", at: records[4].lowerBound + 20)
     try sandbox.removeTree(try sandbox.directory(of: "gone"))
+    let journal = try sandbox.bytes("journal/\(name)")
+    let forecast = try sandbox.forecast(.deep)
     let repaired = try sandbox.repair(level)
-    #expect(repaired.kinds.contains(.entryMissing))
-    if level == .all { #expect(repaired.findings.reduce(0) { $0 + $1.lostEntries } == 1) }
+    #expect(repaired.kinds == [.entryMissing, .entryUnrecorded, .recordDamaged])
+    #expect(forecast.report.lostEntries == 1)
+    #expect(repaired.report.lostEntries == (level == .all ? 1 : 0))
+    if level == .safe {
+      // The journal still has the body.
+      #expect(repaired.report.left == 2)
+      #expect(try sandbox.bytes("journal/\(name)").starts(with: journal))
+      #expect(try sandbox.repair(.all).report.lostEntries == 1)
+    }
     #expect(try sandbox.check(.deep).findings.isEmpty)
+  }
+
+  @Test(arguments: RepairLevel.allCases)
+  func `a variant without a file of its own before a damage of the journal is given up by all`(
+    level: RepairLevel
+  ) throws {
+    let sandbox = CheckSandbox()
+    let model = try sandbox.fillModel()
+    try sandbox.remove(try RepairCase.metadata(sandbox, "variants"))
+    let records = try sandbox.records("journal/00000001.log")
+    try sandbox.flip("journal/00000001.log", at: records[records.count - 1].lowerBound + 20)
+    let forecast = try sandbox.forecast(.deep)
+    let repaired = try sandbox.repair(level)
+    #expect(forecast.report.lostEntries == 1)
+    if level == .safe {
+      #expect(repaired.report.lostEntries == 0)
+      #expect(repaired.unrepaired.map(\.kind).contains(.metadataMissing))
+      #expect(try sandbox.repair(.all).report.lostEntries == 1)
+    } else {
+      #expect(repaired.report.lostEntries == 1 && repaired.unrepaired == [])
+    }
+    #expect(try sandbox.check(.deep).findings == [])
+    let lost = RepairModel.Place(key: "variants", variant: 0)
+    #expect(try sandbox.kept(model) == model.all.filter { $0 != lost })
   }
 
   @Test(arguments: Damage.allCases, [false, true])
