@@ -19,6 +19,8 @@ enum CheckLimits {
   static let attempts = 8
   /// The most rounds of repair of one key, because a repair may show new damage.
   static let rounds = 4
+  /// The most findings that a repair holds, because a later pass may repair them.
+  static let heldFindings = 1 << 14
   /// The nanoseconds by which a time may be ahead of the clock: a day, because clocks differ.
   static let aheadNanoseconds: Int64 = 86_400_000_000_000
 }

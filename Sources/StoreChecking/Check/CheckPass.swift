@@ -1,5 +1,12 @@
 internal import Synchronization
 
+/// The directories that a run has made for entries which were in the places of others.
+final class Detours: Sendable {
+  private let paths = Mutex<Set<[UInt8]>>([])
+  func insert(_ path: [UInt8]) { paths.withLock { _ = $0.insert(path) } }
+  func contains(_ path: [UInt8]) -> Bool { paths.withLock { $0.contains(path) } }
+}
+
 /// A flag that any thread may set, and that stays set.
 final class Flag: Sendable {
   private let value = Atomic<Bool>(false)
@@ -27,8 +34,14 @@ final class CheckPass: Sendable {
   let hasUnplaced = Flag()
   /// Set if a finding was left to the next pass.
   let hasSpared = Flag()
+  let detours: Detours
+  /// Set if an entry in such a directory was placed, which is no finding.
+  let hasPlacedDetour = Flag()
 
-  init(_ missing: Missing = .keep) { self.missing = missing }
+  init(_ missing: Missing = .keep, _ detours: Detours = Detours()) {
+    self.missing = missing
+    self.detours = detours
+  }
 
   /// Whether all entries are known, so that those that are missing are nowhere.
   var foundAll: Bool { !hasFailed.isSet && !hasUnplaced.isSet }

@@ -258,6 +258,11 @@ struct Examination {
     if context.hasIndex {
       let (kind, detail) = unrecorded(variant, body, hasBody(facts))
       add(kind, name, detail, variant, facts.key)
+      // A repair recovers the entry with this body. One that is missing or has another length keeps it from
+      // that.
+      if !context.isJournalWhole, case .wrong? = body?.reading {
+        examineBody(facts.digest, facts.length, variant)
+      }
     } else if !facts.hasBody {
       usedBodies.insert(facts.digest)
       examineBody(facts.digest, facts.length, variant)

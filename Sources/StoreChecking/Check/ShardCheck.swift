@@ -184,15 +184,20 @@ final class ShardCheck {
     if scene.hasUnreadable, suspicions.contains(where: { $0.kind == .unreadable }) {
       run.pass.hasFailed.set()
     }
-    var lost: [Slot] = []
-    if run.options.forecast == .all, let engine = store.engine {
-      lost = RepairForecast(store: engine).losses(suspicions, of: scene)
-    }
+    let forecast = store.engine.map { RepairForecast(store: $0) }
+    let level = run.options.forecast
+    var lost = level == .all ? forecast?.losses(suspicions, of: scene) ?? [] : []
     return suspicions.map { suspicion in
-      var finding = suspicion.finding(lostEntries: Self.take(suspicion, from: &lost))
+      let taken = Self.take(suspicion, from: &lost)
+      var finding = suspicion.finding(lostEntries: taken.count)
+      finding.lostBodies = taken.filter(\.hasBodyFile).map(\.digest)
+      if level == .all {
+        finding.lostEntries += forecast?.unrecordedLosses(suspicion, of: scene) ?? 0
+        if let body = forecast?.neededBody(suspicion, of: scene) { run.note(neededBody: body) }
+      }
       // A safe repair makes no shard.
-      if run.options.forecast == .safe, hasShard, let engine = store.engine {
-        finding.isRestorable = RepairForecast(store: engine).isRestorable(suspicion, of: scene)
+      if level == .safe, hasShard {
+        finding.isRestorable = forecast?.isRestorable(suspicion, of: scene) == true
       }
       return finding
     }
@@ -229,17 +234,16 @@ final class ShardCheck {
     return all.map { suspicion, attempt in
       let outcome = outcome(attempt, isLeft: suspicion.isLeft(in: left))
       guard outcome == .repaired else { return suspicion.finding(outcome) }
-      return suspicion.finding(outcome, lostEntries: Self.take(suspicion, from: &lost))
+      return suspicion.finding(outcome, lostEntries: Self.take(suspicion, from: &lost).count)
     }
   }
 
-  /// Removes the lost entries that a suspicion is about from a list, and returns their number: variants may
-  /// have one body, which has one finding.
-  private static func take(_ suspicion: Suspicion, from lost: inout [Slot]) -> Int {
-    guard suspicion.mayLose else { return 0 }
-    let count = lost.count
-    lost.removeAll { suspicion.isAbout($0) }
-    return count - lost.count
+  /// Removes the lost entries that a suspicion is about from a list, and returns them: variants may have one
+  /// body, which has one finding.
+  private static func take(_ suspicion: Suspicion, from lost: inout [Slot]) -> [Slot] {
+    guard suspicion.mayLose else { return [] }
+    defer { lost.removeAll { suspicion.isAbout($0) } }
+    return lost.filter { suspicion.isAbout($0) }
   }
 
   private func examine(_ scene: KeyScene) -> [Suspicion] {

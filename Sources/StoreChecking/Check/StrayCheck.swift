@@ -120,7 +120,10 @@ struct StrayCheck {
       for suspicion in permissions.suspicions(of: status, path: tally.path(name), name: name) {
         tell(suspicion, name, in: directory, &tally)
       }
-      if run.mender == nil { return nil }
+      if run.mender == nil {
+        run.pass.hasUnplaced.set()
+        return nil
+      }
       return try fileSystem.open(name, in: directory, [.read, .directory])
     }
   }
@@ -193,6 +196,11 @@ struct StrayCheck {
       let pass = run.pass
       if result == .left, pass.spares(suspicion.kind) || !isSearched && pass.missing == .wait {
         pass.hasSpared.set()
+        return result
+      }
+      // It was found where it came from.
+      if result == .repaired, pass.detours.contains(suspicion.path) {
+        pass.hasPlacedDetour.set()
         return result
       }
     }

@@ -4,9 +4,6 @@ internal import CacheSystem
 
 // Repairs of bodies.
 extension Mender {
-  /// The most entries whose body file is tried for a damaged body.
-  static var maximumSharers: Int { 1024 }
-
   /// Repairs a missing or damaged body: recovers it, or sets its entries aside. A safe repair does
   /// only the first.
   func mendBodies(
@@ -51,9 +48,6 @@ extension Mender {
   }
 
   /// Recovers a body from the record of its entry, or from another entry that had the same body file.
-  ///
-  /// Other entries with the same digest are not used. The bytes of these were compared when the
-  /// link was made; those of others may differ, because a digest can be forged.
   func recover(
     _ slot: Slot, in directory: borrowing Descriptor, _ scene: KeyScene
   ) throws(StoreError) -> Bool {
@@ -66,32 +60,18 @@ extension Mender {
       return true
     }
     let entries = catalog.entriesDirectory
-    var tried: Set<UInt64> = []
-    var failure: StoreError?
-    for other in recovery.sharers(of: slot, most: Self.maximumSharers)
-    where other.keyHash != slot.keyHash {
-      let path = Layout.bodyPath(other.keyHash, other.digest)
-      guard let status = try? fileSystem.status(at: path, in: entries.directory.raw),
-        status.kind == .file, status.length == slot.length,
-        tried.insert(status.fileNumber).inserted
-      else { continue }
+    return try store.findShared(slot) { path throws(StoreError) in
       let session = try catalog.writer.ownSession()
       let new = session.unusedName()
-      do throws(StoreError) {
-        // The link is made first, so that the file that is hashed is the file that is kept.
-        let full = Layout.entries.bytes + [UInt8(ascii: "/")] + path.bytes
-        if try link(path, in: entries.directory.raw, to: new, of: session, full),
-          try isWhole(new, in: session.directory, slot.digest, length: slot.length)
-        {
-          try rename(new, of: session, to: name, in: directory, scene.path(name))
-          return true
-        }
-      } catch { failure = error }
-      try? fileSystem.removeFile(new, in: session.directory.raw)
+      defer { try? fileSystem.removeFile(new, in: session.directory.raw) }
+      // The link is made first, so that the file that is hashed is the file that is kept.
+      let full = Layout.entries.bytes + [UInt8(ascii: "/")] + path.bytes
+      guard try link(path, in: entries.directory.raw, to: new, of: session, full),
+        try isWhole(new, in: session.directory, slot.digest, length: slot.length)
+      else { return false }
+      try rename(new, of: session, to: name, in: directory, scene.path(name))
+      return true
     }
-    // A file that cannot be read now may be right, so the entry is not given up.
-    if let failure { throw failure }
-    return false
   }
 
   /// Writes the body in a metadata file to the body file of an entry that has one, unless that is whole. It
@@ -225,12 +205,7 @@ extension Mender {
     _ name: PathName, in directory: borrowing Descriptor, _ digest: Digest, length: UInt64
   ) throws(StoreError) -> Bool {
     try guarded(name.bytes) { () throws(SystemError) in
-      do throws(SystemError) {
-        let file = try fileSystem.open(name, in: directory, [.read])
-        let status = try fileSystem.status(of: file.raw)
-        guard status.kind == .file, status.length == length else { return false }
-        return try fileSystem.holdsBody(file, digest, count: length, hashSeed: store.hashSeed)
-      } catch  where error == .notFound || error.isWrongKind { return false }
+      try store.hasBody(name, in: directory, digest, length: length)
     }
   }
 

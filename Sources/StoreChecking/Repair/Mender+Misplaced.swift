@@ -44,6 +44,7 @@ extension Mender {
     name.append("-")
     name.appendHex(.random(in: .min ... .max), digits: 8)
     let path = Array(scene.path.dropLast(Layout.key(scene.hash).count)) + name.bytes
+    pass.detours.insert(path)
     let target = try make(name, shard, path)
     try link(metadata, of: source, to: metadata, in: target, path)
     if !facts.hasBody {

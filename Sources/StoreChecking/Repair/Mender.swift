@@ -282,9 +282,7 @@ extension Mender {
   func guarded<R: ~Copyable>(
     _ path: [UInt8], _ body: () throws(SystemError) -> R
   ) throws(StoreError) -> R {
-    do throws(SystemError) { return try body() } catch {
-      throw StoreError(error, path: "\(store.path)/\(String(decoding: path, as: UTF8.self))")
-    }
+    try store.guarded(path, body)
   }
 
   func openKey(_ scene: KeyScene, _ shard: borrowing Shard) throws(StoreError) -> Descriptor? {

@@ -28,12 +28,37 @@ struct RepairForecast {
     }
   }
 
+  /// Returns the number of entries without a record that a repair would recover with a wrong body, and
+  /// then give up.
+  func unrecordedLosses(_ suspicion: Suspicion, of scene: KeyScene) -> Int {
+    guard suspicion.kind == .bodyWrong, !catalog.isJournalKnown else { return 0 }
+    return scene.metadata.count { variant, file in
+      guard case .document(let facts) = file.reading, scene.slot(variant) == nil,
+        suspicion.name?.bytes == Layout.body(facts.digest).bytes
+      else { return false }
+      let goodbye = try? catalog.goodbye(
+        to: scene.hash, variant, facts.digest, sequence: facts.sequence)
+      return goodbye != .removed
+    }
+  }
+
+  /// Returns the body of which a suspicion says that no entry has it, if entries of other keys should.
+  func neededBody(_ suspicion: Suspicion, of scene: KeyScene) -> Digest? {
+    guard suspicion.kind == .bodyOrphan, let name = suspicion.name,
+      case .body(let digest) = Layout.keyFile(name),
+      let slot = catalog.slots(withBodyFile: digest).first,
+      (try? hasBody(of: slot, at: Layout.bodyPath(scene.hash, digest), cut: false)) == true
+    else { return nil }
+    return digest
+  }
+
   /// Returns whether a repair would restore an entry.
   ///
   /// - Parameter withUnreadable: Whether a body that cannot be read now counts as the right one.
   private func isRestorable(
     _ slot: Slot, _ kinds: [FindingKind], _ scene: KeyScene, withUnreadable: Bool = true
   ) -> Bool {
+    if hasNewer(slot, scene) { return true }
     if kinds.contains(.metadataMissing), store.recovery.mayBeRemoved(slot) { return false }
     if kinds == [.metadataMissing] { return true }
     var isMissing = kinds.contains(.entryMissing)
@@ -42,44 +67,37 @@ struct RepairForecast {
     if isMissing, !catalog.isJournalKnown { return false }
     do throws(StoreError) {
       if try catalog.carriedBody(of: slot) != nil { return true }
+      if slot.isEmbedded { return false }
+      let own = Layout.bodyPath(scene.hash, slot.digest)
+      // A body that is too long may begin with the right one.
+      if kinds.contains(.bodyLong), try hasBody(of: slot, at: own, cut: true) { return true }
+      return try store.findShared(slot) { path throws(StoreError) in
+        try hasBody(of: slot, at: path, cut: false)
+      }
     } catch {
+      // A repair leaves the entry as it is.
       return withUnreadable
-    }
-    if slot.isEmbedded { return false }
-    var tried: Set<UInt64> = []
-    // A body that is too long may begin with the right one.
-    if kinds.contains(.bodyLong),
-      holdsBody(of: slot, scene.hash, cut: true, &tried) ?? withUnreadable
-    {
-      return true
-    }
-    return store.recovery.sharers(of: slot, most: Mender.maximumSharers).contains {
-      $0.keyHash != slot.keyHash
-        && holdsBody(of: slot, $0.keyHash, cut: false, &tried) ?? withUnreadable
     }
   }
 
-  /// Returns whether a key has a file with the body of an entry; `nil` if it cannot be read now: then a
-  /// repair leaves the entry as it is.
-  ///
-  /// - Parameters:
-  ///   - cut: Whether it may be longer.
-  ///   - tried: The numbers of the files that have been read already.
-  private func holdsBody(
-    of slot: Slot, _ hash: KeyHash, cut: Bool, _ tried: inout Set<UInt64>
-  ) -> Bool? {
-    let (files, entries) = (store.fileSystem, catalog.entriesDirectory)
-    do throws(SystemError) {
-      let file = try files.open(
-        Layout.bodyPath(hash, slot.digest), in: entries.directory, [.read])
-      let status = try files.status(of: file.raw)
-      guard status.kind == .file, cut || status.length == slot.length,
-        tried.insert(status.fileNumber).inserted
-      else { return false }
-      return try files.holdsBody(
-        file, slot.digest, count: slot.length, hashSeed: store.hashSeed)
-    } catch {
-      return error == .notFound || error.isWrongKind ? false : nil
+  /// Returns whether the tree has a newer version of an entry than the journal, which has lost its record.
+  private func hasNewer(_ slot: Slot, _ scene: KeyScene) -> Bool {
+    guard case .document(let facts)? = scene.metadata[slot.variant]?.reading,
+      facts.keyHash == scene.hash, facts.variant == slot.variant, let sequence = facts.sequence,
+      let record = catalog.record(of: slot), sequence > record.sequence
+    else { return false }
+    if facts.hasBody { return true }
+    guard let body = scene.bodies[facts.digest] else { return false }
+    if case .wrong = body.reading { return false }
+    return body.status.kind == .file && body.status.length == facts.length
+  }
+
+  private func hasBody(of slot: Slot, at path: PathName, cut: Bool) throws(StoreError) -> Bool {
+    let entries = catalog.entriesDirectory
+    return try store.guarded(Layout.entries.bytes + [0x2F] + path.bytes) {
+      () throws(SystemError) in
+      try store.hasBody(
+        path, in: entries.directory, slot.digest, length: slot.length, cut: cut)
     }
   }
 }

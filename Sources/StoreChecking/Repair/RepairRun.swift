@@ -17,15 +17,16 @@ struct RepairRun {
   /// - Returns: the sizes that the last pass has counted, and the findings of all passes.
   func perform() throws(CheckError) -> CheckReport {
     let told = ToldFindings(observer)
-    let hashed = HashedFiles(keepsAll: true)
+    defer { told.tellHeld() }
+    let (hashed, detours) = (HashedFiles(keepsAll: true), Detours())
     var options = checker.options
     options.skippedShards = []
-    var pass = CheckPass(.wait)
+    var pass = CheckPass(.wait, detours)
     var report = try CheckRun(checker, options, pass, told, hashed).perform()
     if report.findings.isEmpty && !pass.hasSpared.isSet { return report }
     for number in 2...Self.maximumPasses {
       if number == Self.maximumPasses { options.repair = nil }
-      pass = CheckPass(next(after: pass, told))
+      pass = CheckPass(next(after: pass, told), detours)
       told.beginPass()
       let last = try CheckRun(checker, options, pass, told, hashed).perform()
       told.endPass(isPartial: last.partialCause != nil)
@@ -33,7 +34,9 @@ struct RepairRun {
       (report.entries, report.unsettled, report.files) = (last.entries, last.unsettled, last.files)
       (report.bodyBytes, report.journalBytes) = (last.bodyBytes, last.journalBytes)
       report.storeID = report.storeID ?? last.storeID
-      if !told.hasRepaired, next(after: pass, told) == pass.missing { break }
+      if !told.hasRepaired, !pass.hasPlacedDetour.isSet, next(after: pass, told) == pass.missing {
+        break
+      }
     }
     report.findings = told.counts
     return report
@@ -42,13 +45,14 @@ struct RepairRun {
   /// Returns what the next pass does with entries that are missing or have no right body.
   private func next(after pass: CheckPass, _ told: ToldFindings) -> CheckPass.Missing {
     if pass.foundAll { return checker.options.repair == .all ? .giveUp : .keep }
-    return told.hasRepaired ? .wait : .keep
+    return told.hasRepaired || pass.hasPlacedDetour.isSet ? .wait : .keep
   }
 }
 
-/// An observer that forwards each finding once, however many passes find it.
+/// An observer that forwards each finding once, however many passes find it, with its last outcome. Those
+/// that are not repaired are held until the end, as far as there is room.
 final class ToldFindings: CheckObserver {
-  private struct State {
+  fileprivate struct State {
     var pass = 1
     var counts: [FindingKind: CheckReport.Count] = [:]
     /// The findings that this pass has not repaired, as digests of kind and path, because there may be a
@@ -56,6 +60,7 @@ final class ToldFindings: CheckObserver {
     var left: [Digest: Left] = [:]
     /// Those that earlier passes have not repaired, and this pass has not found again so far.
     var earlier: [Digest: Left] = [:]
+    var heldCount = 0
     /// The shards in which this pass could not read something, which may be what earlier passes found.
     var unreadableShards: Set<UInt8> = []
     /// The paths outside of shards that this pass could not read.
@@ -69,12 +74,15 @@ final class ToldFindings: CheckObserver {
   }
 
   /// The findings of one kind and path: a segment of the journal may have several.
-  private struct Left {
+  fileprivate struct Left {
     var kind: FindingKind
     var shard: UInt8?
     /// The path; empty for what is in a shard.
     var path: [UInt8]
-    var count = 0
+    var held: [Finding] = []
+    /// The number of those that were forwarded.
+    var told = 0
+    var count: Int { held.count + told }
 
     init(_ finding: Finding) {
       kind = finding.kind
@@ -106,17 +114,36 @@ final class ToldFindings: CheckObserver {
   /// Counts the findings as repaired that a pass over the whole store has not found again, although it
   /// could read their shard or path.
   func endPass(isPartial: Bool) {
-    state.withLock { state in
+    let repaired = state.withLock { state in
+      var repaired: [Finding] = []
       for (name, gone) in state.earlier {
         if isPartial || !state.couldRead(gone) {
-          var left = gone
-          left.count += state.left[name]?.count ?? 0
-          state.left[name] = left
+          state.keep(gone, name)
         } else {
           state.counts[gone.kind]?.repaired += gone.count
+          state.heldCount -= gone.held.count
+          repaired += gone.held
         }
       }
       state.earlier = [:]
+      return repaired
+    }
+    for var finding in repaired {
+      finding.outcome = .repaired
+      observer.found(finding)
+    }
+  }
+
+  /// Forwards the findings that are not repaired.
+  func tellHeld() {
+    let held = state.withLock { state in
+      for (name, left) in state.earlier { state.keep(left, name) }
+      state.earlier = [:]
+      defer { state.left = [:] }
+      return state.left.values.flatMap(\.held)
+    }
+    for finding in held.sorted(by: { $0.path.lexicographicallyPrecedes($1.path) }) {
+      observer.found(finding)
     }
   }
 
@@ -126,14 +153,9 @@ final class ToldFindings: CheckObserver {
 
   /// Counts a finding.
   ///
-  /// - Returns: whether it is new.
+  /// - Returns: whether it is to be forwarded now.
   private static func note(_ finding: Finding, _ state: inout State) -> Bool {
-    let isRepaired = finding.outcome == .repaired
-    if isRepaired { state.hasRepaired = true }
     let name = Digest(hashing: Array(finding.kind.rawValue.utf8) + [0] + finding.path)
-    if !isRepaired {
-      state.left[name, default: Left(finding)].count += 1
-    }
     if finding.kind == .unreadable {
       if let shard = finding.shard {
         state.unreadableShards.insert(shard)
@@ -141,18 +163,46 @@ final class ToldFindings: CheckObserver {
         state.unreadablePaths.append(finding.path)
       }
     }
-    guard var before = state.earlier[name] else {
-      state.counts.add(finding)
-      return true
+    var (isNew, wasTold) = (true, false)
+    if var before = state.earlier[name] {
+      isNew = false
+      if before.held.popLast() == nil {
+        wasTold = true
+        before.told -= 1
+      } else {
+        state.heldCount -= 1
+      }
+      state.earlier[name] = before.count > 0 ? before : nil
     }
-    before.count -= 1
-    state.earlier[name] = before.count > 0 ? before : nil
-    if isRepaired { state.counts.addRepair(of: finding) }
-    return false
+    if isNew { state.counts.add(finding) }
+    if finding.outcome == .repaired {
+      state.hasRepaired = true
+      if !isNew { state.counts.addRepair(of: finding) }
+      return !wasTold
+    }
+    var left = state.left[name] ?? Left(finding)
+    defer { state.left[name] = left }
+    if !wasTold, state.heldCount < CheckLimits.heldFindings {
+      state.heldCount += 1
+      left.held.append(finding)
+      return false
+    }
+    left.told += 1
+    return !wasTold
   }
 
   /// Only the progress of the first pass is forwarded. It stays at its end during the others.
   func progressed(_ progress: CheckProgress) {
     if state.withLock({ $0.pass == 1 }) { observer.progressed(progress) }
+  }
+}
+
+extension ToldFindings.State {
+  /// Keeps findings of earlier passes that this one could not look for.
+  fileprivate mutating func keep(_ gone: ToldFindings.Left, _ name: Digest) {
+    var left = gone
+    left.held += self.left[name]?.held ?? []
+    left.told += self.left[name]?.told ?? 0
+    self.left[name] = left
   }
 }

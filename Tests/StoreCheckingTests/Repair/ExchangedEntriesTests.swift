@@ -60,6 +60,8 @@ import Testing
       if !hasLinks { files.faults.set { $0.kind == .link ? SystemError(EPERM) : nil } }
       let repaired = try sandbox.repair(level, fileSystem: files)
       let note: Comment = "\(hasJournal), \(hasLinks)"
+      let misplaced = repaired.kinds.count { $0 == .entryMisplaced }
+      #expect(misplaced == (isLost ? count - 1 : count), note)
       #expect(repaired.report.lostEntries == (isLost && hasJournal && level == .all ? 1 : 0), note)
       if !(isLost && hasJournal && level == .safe) {
         #expect(repaired.report.left == 0, note)

@@ -61,6 +61,77 @@ import Testing
     #expect(try sandbox.repair(.all).report.lostEntries == 2)
   }
 
+  @Test(arguments: ["foreign", "lost+found"])
+  func `what a repair could open may be an entry that is missing`(_ name: String) throws {
+    let sandbox = CheckSandbox()
+    let model = try sandbox.fillModel()
+    try sandbox.makeDirectory(name)
+    try sandbox.move(try sandbox.directory(of: "single2"), to: "\(name)/x")
+    try sandbox.setMode(name, 0)
+    // Root may open it all the same.
+    let files = FaultyFiles()
+    files.faults.set { $0.kind == .open && $0.name == name ? SystemError(EACCES) : nil }
+    let forecast = try sandbox.forecast(.deep, fileSystem: files)
+    #expect(forecast.kinds.contains(.entryMissing) && forecast.report.lostEntries == 0)
+    #expect(try sandbox.repair(.all).report.lostEntries == 0)
+    #expect(try sandbox.kept(model) == model.all)
+  }
+
+  @Test func `a body in the directory of another key is not forecast as lost`() throws {
+    for isMissing in [false, true] {
+      let sandbox = CheckSandbox()
+      let model = try sandbox.fillModel()
+      let body = try RepairCase.body(sandbox, "single2")
+      let place = "\(try sandbox.directory(of: "single3"))/\(body.split(separator: "/").last!)"
+      try sandbox.move(body, to: place)
+      if isMissing { try sandbox.removeTree(try sandbox.directory(of: "single2")) }
+      #expect(try sandbox.forecast(.deep).report.lostEntries == 0)
+      #expect(try sandbox.repair(.all).report.lostEntries == 0)
+      #expect(try sandbox.kept(model) == model.all)
+      // Another body has its name.
+      try sandbox.move(body, to: place)
+      try sandbox.flip(place, at: 7)
+      #expect(try sandbox.forecast(.deep).report.lostEntries == 1)
+      #expect(try sandbox.repair(.all).report.lostEntries == 1)
+    }
+  }
+
+  @Test func `an entry whose newer version has lost its record is not forecast as lost`() throws {
+    for isWrong in [false, true] {
+      let sandbox = CheckSandbox()
+      var model = try sandbox.fillModel()
+      let journal = try sandbox.bytes("journal/00000001.log")
+      let newer = [UInt8](repeating: 9, count: 700)
+      try sandbox.fill { store in
+        let metadata = EntryMetadata(status: 200, fields: [Field("content-type", "text/plain")])
+        try store.put(newer, for: "single2", metadata: metadata)
+      }
+      model.bodies[.init(key: "single2", variant: 0)] = newer
+      try sandbox.write("journal/00000001.log", journal)
+      if isWrong { try sandbox.flip(try RepairCase.body(sandbox, "single2"), at: 7) }
+      let (forecast, repaired) = try (sandbox.forecast(.deep), sandbox.repair(.all))
+      #expect(forecast.kinds.contains(.bodyMissing))
+      #expect(forecast.report.lostEntries == (isWrong ? 1 : 0))
+      #expect(repaired.report.lostEntries == (isWrong ? 1 : 0))
+      #expect(try sandbox.kept(model) == model.all.filter { !isWrong || $0.key != "single2" })
+    }
+  }
+
+  @Test func `without a journal, an entry with a wrong body is found, and forecast as lost`() throws
+  {
+    let sandbox = CheckSandbox()
+    let model = try sandbox.fillModel()
+    try sandbox.removeTree("journal")
+    try sandbox.makeDirectory("journal")
+    try sandbox.flip(try RepairCase.body(sandbox, "single2"), at: 7)
+    try sandbox.flip(try RepairCase.body(sandbox, "variants"), at: 7)
+    #expect(try sandbox.check(.deep).kinds == [.bodyWrong, .bodyWrong, .journalMissing])
+    let (forecast, repaired) = try (sandbox.forecast(.deep), sandbox.repair(.all))
+    #expect(forecast.kinds == repaired.kinds)
+    #expect(forecast.report.lostEntries == repaired.report.lostEntries)
+    #expect(try sandbox.kept(model).count == model.all.count - repaired.report.lostEntries)
+  }
+
   @Test func `what is damaged but not lost is not counted, and a forecast changes nothing`() throws
   {
     let sandbox = CheckSandbox()

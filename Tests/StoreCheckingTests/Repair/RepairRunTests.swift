@@ -66,6 +66,8 @@ import Testing
     }
     let repaired = try sandbox.repair(.all, fileSystem: files)
     #expect(repaired.report.left == 0 && repaired.report.lostEntries == 1)
+    #expect(repaired.unrepaired == [] && repaired.kinds == [.entryMissing, .foreignFile])
+    #expect(repaired.findings.reduce(0) { $0 + $1.lostEntries } == 1)
     #expect(try sandbox.check(.deep).findings == [])
     #expect(try sandbox.kept(model).count == model.all.count - 1)
   }
