@@ -50,15 +50,4 @@ public struct CheckOptions: Sendable {
     self.skippedShards = skippedShards
     self.clock = clock
   }
-
-  /// Creates options with the files of a test.
-  package init(
-    depth: CheckDepth = .quick, repair: RepairLevel? = nil, jobs: Int = 2,
-    skippedShards: Set<UInt8> = [], clock: any WallClock = SystemClock(),
-    fileSystem: any FileSystem
-  ) {
-    self.init(
-      depth: depth, repair: repair, jobs: jobs, skippedShards: skippedShards, clock: clock)
-    self.fileSystem = fileSystem
-  }
 }

@@ -280,9 +280,9 @@ final class Life {
   private func finish() {
     for program in programs { program.store.close() }
     let checked = SimulatedProcess(on: volume)
-    let checker = StoreChecker(
-      at: "/store",
-      options: CheckOptions(depth: .deep, jobs: 1, clock: clock, fileSystem: checked))
+    var options = CheckOptions(depth: .deep, jobs: 1, clock: clock)
+    options.fileSystem = checked
+    let checker = StoreChecker(at: "/store", options: options)
     do {
       let report = try checker.run(FindingPrinter(self))
       if report.found > 0 { complain("a check finds \(report.found)") }

@@ -21,12 +21,10 @@ extension Probe {
   }
 
   private func check(repair: RepairLevel?, _ observer: Findings) -> CheckReport {
-    let checker = StoreChecker(
-      at: path,
-      options: CheckOptions(
-        depth: .deep, repair: repair, jobs: 1, fileSystem: PlantedBug.fileSystem))
+    var options = CheckOptions(depth: .deep, repair: repair, jobs: 1)
+    options.fileSystem = PlantedBug.fileSystem
     do {
-      return try checker.run(observer)
+      return try StoreChecker(at: path, options: options).run(observer)
     } catch {
       stop(3, "ERR check \(error)")
     }

@@ -12,7 +12,6 @@ final class ShardCheck {
   /// The number of keys that are read from the index at once. It is 1 if bodies are read, because
   /// index entries would be outdated afterwards.
   private let batch: Int
-  private var pendingEntries = 0
   private var toldFiles = 0
   private var toldBytes: UInt64 = 0
 
@@ -49,7 +48,6 @@ final class ShardCheck {
     }
     // A body may not have been read to its end.
     try run.checkCancelled()
-    tell()
     run.reporter.add(shard: number)
   }
 
@@ -251,15 +249,10 @@ final class ShardCheck {
   }
 
   private func note(_ scene: KeyScene) {
-    pendingEntries += scene.slots.count
-    if reader.files - toldFiles >= 512 || bodies.readBytes - toldBytes >= 4 << 20 { tell() }
-  }
-
-  private func tell() {
     run.reporter.add(
-      entries: pendingEntries, files: reader.files - toldFiles,
+      entries: scene.slots.count, files: reader.files - toldFiles,
       bytes: bodies.readBytes - toldBytes)
-    (pendingEntries, toldFiles, toldBytes) = (0, reader.files, bodies.readBytes)
+    (toldFiles, toldBytes) = (reader.files, bodies.readBytes)
   }
 }
 

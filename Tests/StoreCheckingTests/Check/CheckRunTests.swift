@@ -28,7 +28,9 @@ import Testing
       // When the first directory of a key is opened.
       if name.count == 30 { box.withLock { $0?.cancel() } }
     }
-    let checker = StoreChecker(at: sandbox.root, options: CheckOptions(jobs: 1, fileSystem: files))
+    var options = CheckOptions(jobs: 1)
+    options.fileSystem = files
+    let checker = StoreChecker(at: sandbox.root, options: options)
     box.withLock { $0 = checker }
     let listener = Listener()
     let error = #expect(throws: CheckError.self) { try checker.run(listener) }
@@ -49,8 +51,9 @@ import Testing
       }
       return nil
     }
-    let checker = StoreChecker(
-      at: sandbox.root, options: CheckOptions(depth: .deep, jobs: 1, fileSystem: files))
+    var options = CheckOptions(depth: .deep, jobs: 1)
+    options.fileSystem = files
+    let checker = StoreChecker(at: sandbox.root, options: options)
     box.withLock { $0 = checker }
     let listener = Listener()
     #expect(throws: CheckError.self) { try checker.run(listener) }

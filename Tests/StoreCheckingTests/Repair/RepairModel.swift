@@ -69,7 +69,8 @@ extension CheckSandbox {
     _ depth: CheckDepth, fileSystem: any FileSystem = RealFileSystem()
   ) throws -> Checked {
     let listener = Listener()
-    var options = CheckOptions(depth: depth, jobs: 1, fileSystem: fileSystem)
+    var options = CheckOptions(depth: depth, jobs: 1)
+    options.fileSystem = fileSystem
     options.forecast = .all
     let report = try StoreChecker(at: root, options: options).run(listener)
     return Checked(report: report, findings: listener.findings, progress: listener.progress)
@@ -80,10 +81,9 @@ extension CheckSandbox {
     fileSystem: any FileSystem = RealFileSystem()
   ) throws -> Checked {
     let listener = Listener()
-    let checker = StoreChecker(
-      at: root,
-      options: CheckOptions(depth: depth, repair: level, jobs: jobs, fileSystem: fileSystem))
-    let report = try checker.run(listener)
+    var options = CheckOptions(depth: depth, repair: level, jobs: jobs)
+    options.fileSystem = fileSystem
+    let report = try StoreChecker(at: root, options: options).run(listener)
     return Checked(report: report, findings: listener.findings, progress: listener.progress)
   }
 

@@ -109,7 +109,8 @@ import Testing
     let store = try Store(at: sandbox.root, options: Options(settling: .atOnce))
     store.waitUntilIdle()
     try makeUnclean(filled)
-    let options = CheckOptions(repair: level, jobs: 1, fileSystem: files)
+    var options = CheckOptions(repair: level, jobs: 1)
+    options.fileSystem = files
     let checker = StoreChecker(at: sandbox.root, options: options)
     let key = filled.keys[11]
     #expect(throws: CheckError.self) { try checker.run(Neighbour(store, key, files)) }

@@ -161,7 +161,8 @@ import Testing
     let sandbox = try sandbox(.moved)
     let target = try sandbox.directory(of: "a") + "x"
     let (files, listener) = (FaultyFiles(), Listener())
-    let options = CheckOptions(repair: .all, jobs: 1, fileSystem: files)
+    var options = CheckOptions(repair: .all, jobs: 1)
+    options.fileSystem = files
     let checker = StoreChecker(at: sandbox.root, options: options)
     files.faults.set { call in
       if call.kind == .list, call.name.hasSuffix("x") { checker.cancel() }
@@ -224,7 +225,8 @@ import Testing
 
   private func findings(ofOnePassOver sandbox: CheckSandbox, _ files: FaultyFiles) -> [Finding] {
     let listener = Listener()
-    let options = CheckOptions(depth: .deep, repair: .all, jobs: 1, fileSystem: files)
+    var options = CheckOptions(depth: .deep, repair: .all, jobs: 1)
+    options.fileSystem = files
     let checker = StoreChecker(at: sandbox.root, options: options)
     _ = try? CheckRun(checker, options, CheckPass(), listener, HashedFiles(keepsAll: true))
       .perform()

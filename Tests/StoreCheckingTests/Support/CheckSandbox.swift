@@ -63,11 +63,9 @@ final class CheckSandbox: Sendable {
     clock: any WallClock = SystemClock(), fileSystem: any FileSystem = RealFileSystem()
   ) throws -> Checked {
     let listener = Listener()
-    let checker = StoreChecker(
-      at: root,
-      options: CheckOptions(
-        depth: depth, jobs: jobs, skippedShards: skipping, clock: clock, fileSystem: fileSystem))
-    let report = try checker.run(listener)
+    var options = CheckOptions(depth: depth, jobs: jobs, skippedShards: skipping, clock: clock)
+    options.fileSystem = fileSystem
+    let report = try StoreChecker(at: root, options: options).run(listener)
     return Checked(report: report, findings: listener.findings, progress: listener.progress)
   }
 }
