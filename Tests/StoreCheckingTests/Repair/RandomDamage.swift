@@ -1,6 +1,8 @@
 import CLibrary
 import CacheFormat
+import CacheStore
 import CacheSystem
+import StoreChecking
 import TestSupport
 import Testing
 
@@ -13,6 +15,7 @@ enum RandomDamage: String, CaseIterable {
   case fullDirectoryForFile, fileForDirectory, removeDirectory, noMode, openMode
   case noDirectoryMode, openDirectoryMode, oldTime, laterTime, sparse, longName, badName, deep
   case many, moveDirectoryAway, upperCase, emptyDirectory, dropNewest, newSession
+  case moveBody, exchangeKeys, forgetKey, lastRecordAndKey, lastRecordAndMetadata
 
   /// Damages a store.
   ///
@@ -27,6 +30,8 @@ enum RandomDamage: String, CaseIterable {
     else { return nil }
     let bytes = try sandbox.bytes(file)
     switch self {
+    case .moveBody, .exchangeKeys, .forgetKey, .lastRecordAndKey, .lastRecordAndMetadata:
+      return try damageKey(sandbox, &random)
     case .linkForDirectory, .fileForDirectory, .removeDirectory, .noDirectoryMode,
       .openDirectoryMode, .renameDirectory, .moveDirectoryAway, .longName, .badName, .deep, .many,
       .emptyDirectory, .newSession:
@@ -171,6 +176,49 @@ enum RandomDamage: String, CaseIterable {
       if self == .fileForDirectory { try sandbox.write(directory, [1]) }
     }
     return true
+  }
+
+  /// Damages what belongs to keys, in a way that makes the rest hard to explain.
+  private func damageKey(
+    _ sandbox: CheckSandbox, _ random: inout SplitMix64
+  ) throws -> String? {
+    let keys = try sandbox.directories("entries").filter { $0.split(separator: "/").count == 3 }
+    guard let key = keys.randomElement(using: &random),
+      let other = keys.randomElement(using: &random)
+    else { return nil }
+    let names = try sandbox.names(key)
+    switch self {
+    case .moveBody:
+      guard let body = names.first(where: { $0.hasSuffix(".body") }),
+        try !sandbox.names(other).contains(body)
+      else { return nil }
+      try sandbox.move("\(key)/\(body)", to: "\(other)/\(body)")
+    case .exchangeKeys:
+      guard key != other else { return nil }
+      try sandbox.move(key, to: "../swap")
+      try sandbox.move(other, to: key)
+      try sandbox.move("../swap", to: other)
+    case .forgetKey:
+      // It is given up while it is away. A kill seems to explain it when it is back.
+      try sandbox.move(key, to: "../forgotten")
+      guard (try? sandbox.repair(.all)) != nil, (try? sandbox.fill { try $0.purge() }) != nil,
+        sandbox.kind(key) == nil
+      else { return nil }
+      try sandbox.move("../forgotten", to: key)
+      try sandbox.makeDirectory("staging/00000000000000\(hexDigits(&random))")
+    default:
+      guard let segment = try sandbox.names("journal").last(where: { $0.hasSuffix(".log") }),
+        let record = try? sandbox.records("journal/\(segment)").last
+      else { return nil }
+      try sandbox.flip("journal/\(segment)", at: record.lowerBound + 20)
+      if self == .lastRecordAndKey {
+        try sandbox.removeTree(key)
+      } else {
+        guard let metadata = names.first(where: { $0.hasSuffix(".json") }) else { return nil }
+        try sandbox.remove("\(key)/\(metadata)")
+      }
+    }
+    return key
   }
 
   private func hexDigits(_ random: inout SplitMix64) -> String {

@@ -58,7 +58,9 @@ extension CheckSandbox {
   @Test("after any damage, a repair leaves a clean store with all that was not damaged")
   func random() throws {
     for seed in 0..<Self.seeds {
-      try damage(UInt64(seed), seed / 17 % 2 == 0 ? .atOnce : .within(seconds: 60))
+      do { try damage(UInt64(seed), seed / 17 % 2 == 0 ? .atOnce : .within(seconds: 60)) } catch {
+        Issue.record(error, "seed \(seed)")
+      }
     }
   }
 
@@ -70,26 +72,72 @@ extension CheckSandbox {
     let segment = try sandbox.bytes("journal/00000001.log")
     try sandbox.write("../canary", [42])
     var done: [String] = []
+    var forgotten: [String] = []
+    var hasSwapped = false
     for round in 0..<(1 + seed / 100) {
       let place = (seed + round * 17) % UInt64(RandomDamage.allCases.count)
       let damage = RandomDamage.allCases[Int(place)]
       do {
-        if let target = try damage.apply(sandbox, &random) { done.append("\(damage) \(target)") }
+        if let target = try damage.apply(sandbox, &random) {
+          done.append("\(damage) \(target)")
+          if damage == .forgetKey { forgotten.append(target) }
+          if damage == .swap || damage == .swapSameKind { hasSwapped = true }
+        }
       } catch is Refusal {
         // An earlier round has put a link, say, where this one wants a file.
         done.append("\(damage) in part")
       }
     }
     let isIntact = sandbox.holds("journal/00000001.log", segment)
-    let survivors = files.filter {
-      $0.mustSurvive(sandbox, model.bodies[$0.place] ?? [], isJournalIntact: isIntact)
+    let survivors = files.filter { file in
+      file.mustSurvive(sandbox, model.bodies[file.place] ?? [], isJournalIntact: isIntact)
+        && !forgotten.contains { file.metadata.hasPrefix("\($0)/") }
     }
     let words = "seed \(seed): \(done.joined(separator: ", "))"
+    if seed % 2 == 1 {
+      try repairSafely(sandbox, words, hasSwapped: hasSwapped, isSettled: settling == .atOnce)
+    }
     let repaired = try sandbox.repair()
     #expect(repaired.unrepaired == [], "\(words)")
     #expect(try sandbox.check(.deep).findings == [], "\(words)")
     let kept = try sandbox.kept(model)
     for entry in survivors { #expect(kept.contains(entry.place), "\(words): \(entry.place)") }
     #expect(try sandbox.bytes("../canary") == [42], "\(words)")
+  }
+
+  /// Checks that a safe repair gives up no entry and deletes no body.
+  private func repairSafely(
+    _ sandbox: CheckSandbox, _ words: String, hasSwapped: Bool, isSettled: Bool
+  ) throws {
+    let bodies = sandbox.wholeBodies(below: "entries")
+    let count = sandbox.entryCount
+    let repaired = try sandbox.repair(.safe)
+    #expect(repaired.report.lostEntries == 0, "\(words), safe")
+    // A body with the name of another one is overwritten by that.
+    if !hasSwapped {
+      let gone = bodies.subtracting(sandbox.wholeBodies(below: ""))
+      #expect(gone == [], "\(words), safe")
+    }
+    if isSettled { #expect(sandbox.entryCount >= count, "\(words), safe") }
+  }
+}
+
+extension CheckSandbox {
+  /// The digests of the body files that have the right bytes. A second name in the quarantine counts.
+  fileprivate func wholeBodies(below path: String) -> Set<String> {
+    let paths = (try? allFiles(path)) ?? []
+    return Set(
+      paths.compactMap { path in
+        guard path.hasSuffix(".body"), let bytes = try? bytes(path) else { return nil }
+        let name = String(path.split(separator: "/").last!.dropLast(5))
+        return Digest(hashing: bytes).description == name ? name : nil
+      })
+  }
+
+  /// The number of entries that a look at the store finds in its journal.
+  fileprivate var entryCount: Int {
+    guard let store = try? Store(at: root, options: Options(isReadOnly: true)) else { return 0 }
+    defer { store.close() }
+    return store.statistics.entries
   }
 }
