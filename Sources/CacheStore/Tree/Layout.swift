@@ -62,6 +62,11 @@ package enum Layout {
     return number
   }
 
+  /// Returns whether a name is that of a shard: 2 hex digits.
+  package static func isShard(_ name: PathName) -> Bool {
+    name.count == 2 && name.hex(in: 0..<2) != nil
+  }
+
   /// Returns whether a name is that of a session: 16 hex digits.
   package static func isSession(_ name: PathName) -> Bool {
     name.count == 16 && name.hex(in: 0..<16) != nil

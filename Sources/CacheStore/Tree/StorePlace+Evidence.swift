@@ -66,7 +66,7 @@ extension StorePlace {
         || name.text == "store.json.new" && (try? StoreDescription(decoding: bytes)) != nil
     case "journal":
       isPart = { Layout.segmentNumber($0) != nil || Layout.journalNames.contains($0.text) }
-    case "entries": isPart = { $0.count == 2 && $0.hex(in: 0..<2) != nil }
+    case "entries": isPart = { Layout.isShard($0) }
     case "staging": isPart = { Layout.isSession($0) }
     default: isPart = { _ in true }
     }
@@ -86,8 +86,8 @@ extension StorePlace {
   /// Returns the description of the store to which most segment headers and metadata files belong,
   /// if store.json is that of another store.
   ///
-  /// - Returns: `nil` if no file contradicts store.json, or if at least as many agree with it as
-  ///   with any other store.
+  /// - Returns: `nil` if no file contradicts store.json, if at least as many agree with it as with
+  ///   any other store, or if only segments contradict it.
   /// - Complexity: O(segments). Metadata files are read only if a segment disagrees or there is
   ///   none.
   package static func contradiction(
@@ -96,8 +96,22 @@ extension StorePlace {
   ) -> StoreDescription? {
     let headers = segmentHeaders(root, files)
     if !headers.isEmpty, headers.allSatisfy({ $0.hashSeed == description.hashSeed }) { return nil }
-    let elected = elected(headers, seeds(in: root, files), instead: description, clock)
-    return elected?.hashSeed == description.hashSeed ? nil : elected
+    let seeds = seeds(in: root, files)
+    guard let elected = elected(headers, seeds, instead: description, clock),
+      elected.hashSeed != description.hashSeed
+    else { return nil }
+    // The journal alone may be that of another store, while the entries are elsewhere.
+    return seeds.isEmpty && !hasMark(of: elected, root, files) ? nil : elected
+  }
+
+  /// Returns whether the store was closed with the hash seed of a description.
+  private static func hasMark(
+    of description: StoreDescription, _ root: borrowing Descriptor, _ files: any FileSystem
+  ) -> Bool {
+    guard let lock = try? files.open(Layout.lock, in: root, [.read]),
+      let bytes = try? files.readBytes(lock, count: ClosingMark.count, at: 0)
+    else { return false }
+    return ClosingMark(decoding: bytes, hashSeed: description.hashSeed) != nil
   }
 
   /// Returns a description with the seed that most files have. If several seeds are equally

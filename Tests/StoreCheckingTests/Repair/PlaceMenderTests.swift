@@ -76,6 +76,36 @@ import Testing
     try expectWhole(sandbox, model)
   }
 
+  @Test func `a journal of another store is no evidence while the entries are elsewhere`() throws {
+    let sandbox = CheckSandbox()
+    let model = try sandbox.fillModel()
+    let other = CheckSandbox()
+    try other.fill { try $0.put([1], for: "other") }
+    let own = try sandbox.bytes("store.json")
+    try sandbox.move("entries", to: "entries.old")
+    try sandbox.makeDirectory("entries")
+    try sandbox.write("journal/00000001.log", try other.bytes("journal/00000001.log"))
+    #expect(!(try sandbox.check().kinds.contains(.descriptionDamaged)))
+    let repaired = try sandbox.repair(.safe)
+    #expect(repaired.unrepaired == [] && repaired.report.lostEntries == 0)
+    #expect(try sandbox.bytes("store.json") == own)
+    try expectWhole(sandbox, model)
+  }
+
+  @Test func `with the mark in the lock, the journal is evidence without entries`() throws {
+    let sandbox = CheckSandbox()
+    try sandbox.fill { try $0.remove("nothing") }
+    let model = CheckSandbox()
+    let own = try sandbox.bytes("store.json")
+    try model.fill { try $0.put([1], for: "other") }
+    try sandbox.fill(Options(durability: .full)) { try $0.put([1], for: "a") }
+    try sandbox.move("entries", to: "../entries")
+    try sandbox.makeDirectory("entries")
+    try sandbox.write("store.json", try model.bytes("store.json"))
+    #expect(try sandbox.repair(.safe).kinds.contains(.descriptionDamaged))
+    #expect(try seed(sandbox.bytes("store.json")) == seed(own))
+  }
+
   @Test(arguments: [true, false])
   func `a safe repair removes no body beside metadata of another store`(
     _ isJournalWhole: Bool
