@@ -248,6 +248,8 @@ int cp_link(int from_directory, const char *from, int to_directory, const char *
 }
 
 int cp_change_mode(int directory, const char *name, uint16_t mode) {
+  // The owner of a directory may not have the right to enter it, which a name in it needs.
+  if (strcmp(name, ".") == 0) RETURN_RESULT(fchmod(directory, (mode_t)mode));
   // On kernels older than 6.6, glibc uses O_PATH and /proc for this.
   RETURN_RESULT(fchmodat(directory, name, (mode_t)mode, AT_SYMLINK_NOFOLLOW));
 }

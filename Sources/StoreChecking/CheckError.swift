@@ -44,7 +44,9 @@ extension CheckError {
   init(_ error: SystemError, path: String) {
     let (code, remedy): (Code, String)
     if error.isPermission || error.isReadOnly {
-      (code, remedy) = (.permissionDenied, "run as the user that the store belongs to")
+      (code, remedy) = (
+        .permissionDenied, "run as the user that the store belongs to, and `chmod u+rwx` it"
+      )
     } else if error.isOutOfDescriptors {
       (code, remedy) = (.inputOutput, "allow more open files (ulimit -n), or use fewer jobs")
     } else {

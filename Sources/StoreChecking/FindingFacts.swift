@@ -42,7 +42,7 @@ extension FindingKind {
         .fault, "Others may read or write it, or its owner may not.",
         "The mode is set; a file with a second name is replaced by a copy, a segment left.", .safe)
     case .wrongOwner:
-      .init(.fault, "It belongs to another user.", "None: only root can change that.", nil)
+      .init(.fault, "It belongs to another user.", "None: run `chown` as root.", nil)
     case .timeImplausible:
       .init(
         .note, "An entry was stored or accessed in the future: a clock was wrong.",

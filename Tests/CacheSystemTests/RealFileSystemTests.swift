@@ -130,6 +130,11 @@ import Testing
     // Links have no mode of their own on Linux: the call refuses.
     try? files.changeMode(at: "symbolic", in: root.raw, to: 0o777)
     #expect(try files.status(at: "file", in: root.raw).mode == 0o600)
+    // That of a directory is changed although its owner may not enter it.
+    for mode in [0o400, 0o700] as [UInt16] {
+      try files.changeMode(at: ".", in: root.raw, to: mode)
+      #expect(try files.status(of: root.raw).mode == mode)
+    }
   }
 
   @Test func `directories are made, listed and removed`() throws {

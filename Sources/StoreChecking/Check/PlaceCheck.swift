@@ -46,7 +46,7 @@ struct PlaceCheck {
     } catch  where error == .notFound {
       add(.partMissing, name, "it is missing")
     } catch {
-      add(.unreadable, name, error.description)
+      addUnreadable(name, error)
     }
   }
 
@@ -65,8 +65,7 @@ struct PlaceCheck {
     } catch  where error == .notFound {
       add(.tagWrong, name, "it is missing")
     } catch {
-      // A file that its owner may not read is reported for its mode.
-      if !error.isPermission { add(.unreadable, name, error.description) }
+      addUnreadable(name, error)
     }
   }
 
@@ -98,7 +97,7 @@ struct PlaceCheck {
     } catch  where error == .tooLarge {
       restore(.descriptionDamaged, "it is too long", root)
     } catch {
-      add(.unreadable, name, error.description)
+      addUnreadable(name, error)
     }
   }
 
@@ -135,6 +134,15 @@ struct PlaceCheck {
     let cause = status.mode & 0o022 == 0 ? "its owner may not use it" : "others may write to it"
     result.suspicions.append(
       Suspicion(kind: .wrongMode, path: [], detail: "mode \(octal(status.mode)), \(cause)"))
+  }
+
+  /// Adds a suspicion, unless the mode of the name or of the store's directory is the reason, which is
+  /// reported.
+  private mutating func addUnreadable(_ name: PathName, _ error: SystemError) {
+    let hasWrongMode = result.suspicions.contains {
+      $0.kind == .wrongMode && name.bytes.isAtOrBelow($0.path)
+    }
+    if !(error.isPermission && hasWrongMode) { add(.unreadable, name, error.description) }
   }
 
   private mutating func add(_ kind: FindingKind, _ name: PathName, _ detail: String) {

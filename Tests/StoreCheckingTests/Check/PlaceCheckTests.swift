@@ -8,6 +8,27 @@ import Testing
 
 /// Damage at the top of a store.
 @Suite struct PlaceCheckTests {
+  @Test(arguments: [0o400, 0o600] as [UInt32])
+  func `a store whose folder its owner may not enter has one finding, which is repaired`(
+    _ mode: UInt32
+  ) throws {
+    let sandbox = try CheckSandbox.withOneEntry()
+    let parts = Set(try sandbox.names("."))
+    try sandbox.setMode("", mode)
+    // Root may enter it all the same.
+    let (files, root) = (FaultyFiles(), sandbox.root)
+    files.faults.set { call in
+      var found = stat()
+      // Safety: the call fills the value.
+      let isClosed = unsafe lstat(root, &found) == 0 && found.st_mode & 0o100 == 0
+      return isClosed && parts.contains(call.name) ? SystemError(EACCES) : nil
+    }
+    #expect(try sandbox.check(fileSystem: files).kinds == [.wrongMode])
+    let repaired = try sandbox.repair(.safe, fileSystem: files)
+    #expect(repaired.kinds == [.wrongMode] && repaired.unrepaired == [])
+    #expect(try sandbox.check(.deep).findings == [])
+  }
+
   @Test func `a missing store.json is found, and the rest is checked`() throws {
     let sandbox = try CheckSandbox.withOneEntry()
     try sandbox.remove("store.json")
