@@ -130,9 +130,17 @@ extension Recovery {
     _ hash: KeyHash, _ variant: UInt64, _ entries: EntriesDirectory, replacing old: Slot? = nil
   ) throws(StoreError) -> Bool {
     guard let document = try tree.wholeDocument(hash, variant, entries),
-      old != nil || !isRemoved(document, hash),
-      let file = try tree.bodyFile(hash, document, entries)
+      old != nil || !isRemoved(document, hash)
     else { return false }
+    return try takeUp(document, hash, entries, replacing: old)
+  }
+
+  /// Does the same for an entry whose metadata file is elsewhere, and whose body is in its place.
+  package func takeUp(
+    _ document: MetadataDocument, _ hash: KeyHash, _ entries: EntriesDirectory,
+    replacing old: Slot?
+  ) throws(StoreError) -> Bool {
+    guard let file = try tree.bodyFile(hash, document, entries) else { return false }
     let isSameFile =
       old.map { $0.hasBodyFile && $0.digest == document.entry.digest } ?? false
     let record = tree.record(
@@ -150,7 +158,7 @@ extension Recovery {
     var isThere = false
     let placed = try writer.append { state throws(StoreError) -> [[UInt8]] in
       guard state.entries === entries else { return [] }
-      if let number = state.index.find(hash, variant) {
+      if let number = state.index.find(hash, document.entry.variant) {
         isThere = true
         guard let old, state.index[number].isSameRecord(as: old) else { return [] }
       }

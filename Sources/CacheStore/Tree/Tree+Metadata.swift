@@ -1,4 +1,4 @@
-internal import CacheFormat
+package import CacheFormat
 internal import CacheSystem
 
 // Metadata files: the record of an entry as JSON, in the directory of its body.
@@ -218,7 +218,7 @@ extension PutRecord {
 
   /// Returns whether a metadata file has the same content as the record. The access time may
   /// differ.
-  func isSame(as entry: StoredEntry) -> Bool {
+  package func isSame(as entry: StoredEntry) -> Bool {
     let head = head
     return head.digest == entry.digest && head.length == entry.length
       && head.variant == entry.variant && head.created == entry.created

@@ -37,8 +37,9 @@ struct StrayCheck {
       if kind == .directory, path == Array("lost+found".utf8) {
         return checkLostAndFound(name, in: directory, &tally)
       }
-      var isSearched = true
+      var (isSearched, wasEmpty) = (true, false)
       if kind == .directory, let inner = try open(name, in: directory, &tally) {
+        wasEmpty = try fileSystem.isEmpty(inner)
         isSearched = try search(inner, path)
         if let key = try misplaced(inner) {
           tellMisplaced(key, name, in: directory, &tally, isSearched: isSearched)
@@ -47,9 +48,10 @@ struct StrayCheck {
       }
       // Then it was not searched to its end.
       if run.cancellation.isSet { return }
+      let detail = isSearched ? kind.words : "\(kind.words), not searched to its end"
       tell(
-        Suspicion(kind: .foreignFile, path: path, name: name, detail: kind.words),
-        name, in: directory, &tally, isSearched: isSearched)
+        Suspicion(kind: .foreignFile, path: path, name: name, detail: detail),
+        name, in: directory, &tally, isSearched: isSearched, wasEmpty: wasEmpty)
     } catch { run.tell(unreadable: path, error) }
   }
 
@@ -60,7 +62,7 @@ struct StrayCheck {
   ) {
     do throws(SystemError) {
       guard let inner = try open(name, in: directory, &tally) else { return }
-      if try search(inner, name.bytes), try fileSystem.isEmpty(inner) { return }
+      if try search(inner, name.bytes), try !hasFiles(inner) { return }
       run.note(unknownInLostAndFound: "it has files that may be entries", name.bytes)
     } catch {
       // Usually only root may read it. It has more than two links if a directory is in it.
@@ -73,28 +75,42 @@ struct StrayCheck {
     }
   }
 
-  /// Searches the directories below a foreign one for entries. A repair removes those that are empty then.
+  /// Returns whether anything but directories is in a directory that was searched, or below it.
+  private func hasFiles(_ directory: borrowing Descriptor) throws(SystemError) -> Bool {
+    for (name, kind) in try fileSystem.names(in: directory.raw) {
+      if kind != .directory { return true }
+      if try hasFiles(fileSystem.open(name, in: directory, [.read, .directory])) { return true }
+    }
+    return false
+  }
+
+  /// Searches the directories below a foreign one for entries. A repair removes those that it has emptied.
   ///
-  /// - Returns: whether no entry is left there that could not be read or placed.
+  /// - Returns: whether no entry is left there that could not be read or placed, or lies too deep.
   private func search(
     _ directory: borrowing Descriptor, _ path: [UInt8], depth: Int = 1
   ) throws(SystemError) -> Bool {
     var tally = StrayTally(path: path)
-    var isDone = true
-    for (name, _) in try fileSystem.names(in: directory.raw, where: { $1 == .directory }) {
+    var (isDone, hasEmptied) = (true, false)
+    var emptyShards: [PathName] = []
+    let found = try fileSystem.names(in: directory.raw, where: { $1 == .directory })
+    if depth > CheckLimits.depth { return found.isEmpty }
+    for (name, _) in found {
       if run.cancellation.isSet { return false }
       do throws(SystemError) {
         guard let inner = try open(name, in: directory.raw, &tally) else { continue }
-        var isSearched = true
-        if depth < CheckLimits.depth {
-          isSearched = try search(inner, tally.path(name), depth: depth + 1)
-        }
+        let wasEmpty = try fileSystem.isEmpty(inner)
+        var isSearched = try search(inner, tally.path(name), depth: depth + 1)
         if let key = try misplaced(inner) {
           let outcome = tellMisplaced(
             key, name, in: directory.raw, &tally, isSearched: isSearched)
           isSearched = outcome == .repaired
         } else if run.mender != nil {
-          try? fileSystem.removeDirectory(name, in: directory.raw)
+          if wasEmpty {
+            if Layout.isShard(name) { emptyShards.append(name) }
+          } else if (try? fileSystem.removeDirectory(name, in: directory.raw)) != nil {
+            hasEmptied = true
+          }
         }
         if !isSearched { isDone = false }
       } catch {
@@ -102,30 +118,37 @@ struct StrayCheck {
         isDone = false
       }
     }
+    // They are part of the folder of a store, like the shards whose entries were placed.
+    if hasEmptied {
+      for name in emptyShards { try? fileSystem.removeDirectory(name, in: directory.raw) }
+    }
     end(tally)
     return isDone
   }
 
   /// Opens a directory; `nil` if it is gone, if something else has its name now, or if a repair had to set
-  /// its mode first, which is reported.
+  /// its mode first, which is reported: without the right to enter it, it can be listed, and not searched.
   private func open(
     _ name: PathName, in directory: Int32, _ tally: inout StrayTally
   ) throws(SystemError) -> Descriptor? {
+    let permissions = Permissions(owner: store.owner)
     do throws(SystemError) {
-      return try fileSystem.open(name, in: directory, [.read, .directory])
+      let found = try fileSystem.open(name, in: directory, [.read, .directory])
+      let status = try fileSystem.status(of: found.raw)
+      if status.owner != store.owner || status.mode & 0o500 == 0o500 { return found }
     } catch  where error == .notFound || error.isWrongKind { return nil } catch {
       let status = try fileSystem.status(at: name, in: directory)
-      let permissions = Permissions(owner: store.owner)
       guard permissions.explain(error, status) else { throw error }
-      for suspicion in permissions.suspicions(of: status, path: tally.path(name), name: name) {
-        tell(suspicion, name, in: directory, &tally)
-      }
-      if run.mender == nil {
-        run.pass.hasUnplaced.set()
-        return nil
-      }
-      return try fileSystem.open(name, in: directory, [.read, .directory])
     }
+    let status = try fileSystem.status(at: name, in: directory)
+    for suspicion in permissions.suspicions(of: status, path: tally.path(name), name: name) {
+      tell(suspicion, name, in: directory, &tally)
+    }
+    if run.mender == nil {
+      run.pass.hasUnplaced.set()
+      return nil
+    }
+    return try fileSystem.open(name, in: directory, [.read, .directory])
   }
 
   @discardableResult
@@ -152,24 +175,15 @@ struct StrayCheck {
     var failure: SystemError?
     for variant in variants where !run.cancellation.isSet {
       do throws(SystemError) {
-        guard let document = try document(Layout.metadata(variant), directory) else { continue }
+        let found = try fileSystem.document(
+          Layout.metadata(variant), in: directory, hashSeed: store.hashSeed)
+        guard let document = try? found?.get() else { continue }
         if document.body != nil { return document.entry.key }
         if try hasBody(of: document.entry, directory) { return document.entry.key }
       } catch { failure = error }
     }
     if let failure { throw failure }
     return nil
-  }
-
-  private func document(
-    _ name: PathName, _ directory: borrowing Descriptor
-  ) throws(SystemError) -> MetadataDocument? {
-    do throws(SystemError) {
-      guard try fileSystem.status(at: name, in: directory.raw).kind == .file else { return nil }
-      let bytes = try fileSystem.readFile(
-        name, in: directory, limit: MetadataDocument.maximumBytes)
-      return try? MetadataDocument(decoding: bytes, hashSeed: store.hashSeed)
-    } catch  where error == .notFound || error == .tooLarge || error.isWrongKind { return nil }
   }
 
   private func hasBody(
@@ -187,20 +201,20 @@ struct StrayCheck {
   @discardableResult
   func tell(
     _ suspicion: Suspicion, _ name: PathName, in directory: Int32, _ tally: inout StrayTally,
-    isSearched: Bool = true
+    isSearched: Bool = true, wasEmpty: Bool = false
   ) -> Finding.Outcome {
     var result = Finding.Outcome.left
     if let mender = run.mender {
-      let attempt = mender.mendStray(suspicion, name, in: directory, isSearched: isSearched)
+      let attempt = mender.mendStray(
+        suspicion, name, in: directory, isSearched: isSearched, wasEmpty: wasEmpty)
       result = outcome(attempt, isLeft: isLeft(suspicion, name, in: directory))
-      let pass = run.pass
-      if result == .left, pass.spares(suspicion.kind) || !isSearched && pass.missing == .wait {
-        pass.hasSpared.set()
+      if result == .left, run.pass.missing == .wait {
+        run.pass.hasSpared.set()
         return result
       }
       // It was found where it came from.
-      if result == .repaired, pass.detours.contains(suspicion.path) {
-        pass.hasPlacedDetour.set()
+      if result == .repaired, run.pass.detours.contains(suspicion.path) {
+        run.pass.hasPlacedDetour.set()
         return result
       }
     }

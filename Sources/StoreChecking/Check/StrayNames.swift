@@ -64,16 +64,12 @@ struct StrayNames {
   private func checkShards() {
     let entries = store.entries
     let directory = entries.directory.raw
-    list(entries.directory, Layout.entries.bytes, isShard)
+    list(entries.directory, Layout.entries.bytes, Layout.isShard)
     for number in 0..<Layout.shardCount {
       let name = Layout.shard(number)
       guard let status = try? fileSystem.status(at: name, in: directory) else { continue }
       check(status, .directory, name, in: directory, below: Layout.entries)
     }
-  }
-
-  private func isShard(_ name: PathName) -> Bool {
-    (0..<Layout.shardCount).contains { Layout.shard($0).bytes == name.bytes }
   }
 
   private func checkSegments(_ names: [PathName], _ root: borrowing Descriptor) {
@@ -129,5 +125,29 @@ extension FileSystem {
     }
     if count == CheckLimits.listed { throw .tooLarge }
     return names
+  }
+
+  /// Reads a metadata file; `nil` if there is no regular file.
+  func document(
+    _ name: PathName, in directory: borrowing Descriptor, hashSeed: UInt64
+  ) throws(SystemError) -> Result<MetadataDocument, FormatError>? {
+    let bytes: [UInt8]
+    do throws(SystemError) {
+      guard try status(at: name, in: directory.raw).kind == .file else { return nil }
+      bytes = try readFile(name, in: directory, limit: MetadataDocument.maximumBytes)
+    } catch  where error == .tooLarge {
+      return .failure(FormatError(.tooLarge, error.description))
+    } catch  where error == .notFound || error.isWrongKind { return nil }
+    do throws(FormatError) {
+      return .success(try MetadataDocument(decoding: bytes, hashSeed: hashSeed))
+    } catch { return .failure(error) }
+  }
+
+  /// Lets the owner of a directory use it.
+  func permitOwner(_ directory: Int32) throws(SystemError) {
+    let mode = try status(of: directory).mode
+    if mode & 0o700 != 0o700 {
+      try changeMode(at: PathName("."), in: directory, to: mode & 0o7777 | 0o700)
+    }
   }
 }

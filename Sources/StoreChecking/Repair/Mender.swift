@@ -187,14 +187,18 @@ extension Mender {
   /// Repairs a name in `directory`, anywhere in the store except in the directory of a key: a
   /// foreign file, or one of a wrong kind, mode or place.
   ///
-  /// - Parameter isSearched: whether nothing below a directory is left that could not be read or placed.
+  /// - Parameters:
+  ///   - isSearched: whether nothing below a directory is left that could not be read or placed.
+  ///   - wasEmpty: whether nothing was in a directory before this repair.
   func mendStray(
-    _ suspicion: Suspicion, _ name: PathName, in directory: Int32, isSearched: Bool
+    _ suspicion: Suspicion, _ name: PathName, in directory: Int32, isSearched: Bool,
+    wasEmpty: Bool
   ) -> MendAttempt {
     let isForeign = suspicion.kind == .entryMisplaced || suspicion.kind == .foreignFile
     return attempt(ofEntries: suspicion.kind == .entryMisplaced) { () throws(StoreError) in
       if isForeign, (try? fileSystem.status(at: name, in: directory))?.kind == .directory {
-        return try placeEntries(of: name, in: directory, suspicion.path, mayMove: isSearched)
+        return try placeEntries(
+          of: name, in: directory, suspicion.path, mayMove: isSearched, wasEmpty: wasEmpty)
       }
       guard level.reaches(suspicion.kind) else { return false }
       return try mend(suspicion.kind, name, in: directory, path: suspicion.path)

@@ -95,6 +95,95 @@ import Testing
     #expect(try sandbox.kept(model) == model.all)
   }
 
+  @Test(arguments: [false, true])
+  func `what lies deeper than is searched stays where it is`(_ isInKey: Bool) throws {
+    let sandbox = CheckSandbox()
+    let model = try sandbox.fillModel()
+    let directory = try sandbox.directory(of: "single5")
+    let top = isInKey ? try sandbox.directory(of: "single3") + "/1" : "1"
+    var path = top
+    try sandbox.makeDirectory(path)
+    for level in 2...5 {
+      path += "/\(level)"
+      try sandbox.makeDirectory(path)
+    }
+    try sandbox.move(directory, to: path + "/x")
+    try sandbox.removeTree("journal")
+    try sandbox.makeDirectory("journal")
+    let repaired = try sandbox.repair()
+    #expect(repaired.unrepaired.map(\.kind) == [.foreignFile])
+    #expect(repaired.paths(.foreignFile) == [top])
+    #expect(try sandbox.names(path + "/x").count == 2)
+    try sandbox.move(path + "/x", to: "x")
+    #expect(try sandbox.repair(.safe).report.lostEntries == 0)
+    #expect(try sandbox.kept(model) == model.all)
+  }
+
+  @Test func `a safe repair leaves the empty directories of others`() throws {
+    let sandbox = CheckSandbox()
+    let model = try sandbox.fillModel()
+    let key = try sandbox.directory(of: "single3")
+    let empty = ["empty", "git/refs/tags", "lost+found/#1", "\(key)/x"]
+    for path in empty {
+      var parent = ""
+      for part in path.split(separator: "/") {
+        parent += parent.isEmpty ? String(part) : "/\(part)"
+        try? sandbox.makeDirectory(parent)
+      }
+    }
+    try sandbox.move(try sandbox.directory(of: "single5"), to: "git/objects")
+    try sandbox.move(try sandbox.directory(of: "single7"), to: "lost+found/#2")
+    #expect(Set(try sandbox.repair(.safe).unrepaired.map(\.kind)) == [.foreignFile])
+    for path in empty { #expect(sandbox.kind(path) == .directory, "\(path)") }
+    #expect(sandbox.kind("git/objects") == nil && sandbox.kind("lost+found/#2") == nil)
+    #expect(try sandbox.kept(model) == model.all)
+    // They are no entries, so what is missing is given up.
+    try sandbox.removeTree(try sandbox.directory(of: "single5"))
+    #expect(try sandbox.repair().report.lostEntries == 1)
+    #expect(try sandbox.names("lost+found") == ["#1"])
+    #expect(try sandbox.check().findings == [])
+  }
+
+  @Test func `files of others beside an entry in lost+found stay there`() throws {
+    let sandbox = CheckSandbox()
+    let model = try sandbox.fillModel()
+    try sandbox.makeDirectory("lost+found")
+    try sandbox.move(try sandbox.directory(of: "single5"), to: "lost+found/#1")
+    try sandbox.write("lost+found/#1/letter", [1])
+    #expect(try sandbox.repair().unrepaired == [])
+    #expect(try sandbox.names("lost+found/#1").contains("letter"))
+    #expect(try sandbox.kept(model) == model.all)
+  }
+
+  @Test(arguments: [0o400, 0o500, 0o600] as [UInt32], ["old", "old/x"])
+  func `a foreign directory that its owner cannot use is searched and emptied`(
+    _ mode: UInt32, _ closed: String
+  ) throws {
+    let sandbox = CheckSandbox()
+    _ = try sandbox.fillModel()
+    let body = [UInt8](repeating: 5, count: 5000)
+    try sandbox.fill { try $0.put(body, for: "hidden", variant: 5) }
+    try sandbox.makeDirectory("old")
+    try sandbox.move(try sandbox.directory(of: "hidden"), to: "old/x")
+    let inside = Set(try sandbox.names(closed))
+    try sandbox.setMode(closed, mode)
+    // Root may use it all the same.
+    let (files, root) = (FaultyFiles(), sandbox.inside(closed))
+    files.faults.set { call in
+      let needed: UInt32 = call.isChange ? 0o300 : 0o100
+      let isInside = inside.contains(call.name) && call.kind != .changeMode
+      let isRefused = sandbox.kind(closed) != nil && modeOf(root) & needed != needed
+      return isInside && isRefused ? SystemError(EACCES) : nil
+    }
+    let checked = try sandbox.check(fileSystem: files)
+    #expect(!checked.kinds.contains(.unreadable))
+    #expect(checked.kinds.contains(.wrongMode) == (mode != 0o500))
+    let repaired = try sandbox.repair(.safe, fileSystem: files)
+    #expect(repaired.unrepaired == [] && repaired.report.lostEntries == 0)
+    #expect(sandbox.kind("old") == nil)
+    try sandbox.fill { #expect($0.lookUp("hidden", variant: 5).entry?.body == body) }
+  }
+
   @Test func `lost+found of root keeps no repair, unless an entry is missing`() throws {
     let sandbox = CheckSandbox()
     _ = try sandbox.fillModel()

@@ -98,7 +98,7 @@ extension RepairCase {
   }
 
   /// Changes the text of a metadata file and seals it again.
-  private static func edit(
+  static func edit(
     _ sandbox: CheckSandbox, _ name: String, _ change: (String) -> String
   ) throws {
     let seed = try StoreDescription(decoding: try sandbox.bytes("store.json")).hashSeed

@@ -16,6 +16,10 @@ enum RandomDamage: String, CaseIterable {
   case noDirectoryMode, openDirectoryMode, oldTime, laterTime, sparse, longName, badName, deep
   case many, moveDirectoryAway, upperCase, emptyDirectory, dropNewest, newSession
   case moveBody, exchangeKeys, forgetKey, lastRecordAndKey, lastRecordAndMetadata
+  case misplaceNewer, nestDirectory, foreignMetadata
+
+  /// Whether it alone loses nothing.
+  var keepsAll: Bool { self == .misplaceNewer || self == .nestDirectory }
 
   /// Damages a store.
   ///
@@ -36,6 +40,8 @@ enum RandomDamage: String, CaseIterable {
       .openDirectoryMode, .renameDirectory, .moveDirectoryAway, .longName, .badName, .deep, .many,
       .emptyDirectory, .newSession:
       return try apply(to: directory, sandbox, &random) ? directory : nil
+    case .misplaceNewer, .nestDirectory, .foreignMetadata:
+      return try displace(sandbox, &random)
     case .duplicate, .duplicateElsewhere, .rename, .swap, .swapSameKind, .linkAnother, .upperCase:
       return try shuffle(file, files, directory, sandbox, &random) ? file : nil
     case .bitFlip, .byteSet, .truncate, .zeroFill, .zeroAll, .garbage, .insert, .repeatBlock,
@@ -219,6 +225,39 @@ enum RandomDamage: String, CaseIterable {
       }
     }
     return key
+  }
+
+  /// Misplaces the files of an entry, or puts a file of another store in their place.
+  private func displace(_ sandbox: CheckSandbox, _ random: inout SplitMix64) throws -> String? {
+    guard let file = try sandbox.files(".json").randomElement(using: &random),
+      let document = try? MetadataDocument(decoding: try sandbox.bytes(file))
+    else { return nil }
+    let directory = String(file.prefix { $0 != "." }.dropLast(17))
+    let entry = document.entry
+    switch self {
+    case .misplaceNewer:
+      let options = Options(settling: .atOnce, createsStore: false)
+      guard let store = try? Store(at: sandbox.root, options: options) else { return nil }
+      defer { store.close() }
+      guard let body = store.lookUp(entry.key, variant: entry.variant).entry?.body
+      else { return nil }
+      try store.put([1], for: entry.key, variant: entry.variant, metadata: entry.metadata)
+      try sandbox.copyDirectory(directory, to: "../older")
+      try store.put(body, for: entry.key, variant: entry.variant, metadata: entry.metadata)
+      try sandbox.move(directory, to: Bool.random(using: &random) ? "zz" : "entries/zz")
+      try sandbox.move("../older", to: directory)
+    case .nestDirectory:
+      guard let other = try sandbox.keys().filter({ $0 != directory }).randomElement(using: &random)
+      else { return nil }
+      try sandbox.move(directory, to: "\(other)/\(directory.suffix(30))")
+    default:
+      let other = try CheckSandbox.withOneEntry()
+      try sandbox.write(file, try other.bytes(try other.metadata()))
+    }
+    if Bool.random(using: &random) {
+      for segment in try sandbox.names("journal") { try sandbox.remove("journal/\(segment)") }
+    }
+    return file
   }
 
   private func hexDigits(_ random: inout SplitMix64) -> String {

@@ -1,0 +1,274 @@
+internal import CacheFormat
+internal import CacheStore
+internal import CacheSystem
+
+/// The version of an entry according to a metadata file or a record.
+private struct EntryVersion {
+  var sequence: UInt64?
+  var created: Timestamp
+
+  /// Sequence numbers decide, if both have one, because a clock may be wrong.
+  func isNewer(than other: EntryVersion) -> Bool {
+    guard let mine = sequence, let theirs = other.sequence else { return created > other.created }
+    return mine > theirs
+  }
+}
+
+extension MetadataDocument {
+  fileprivate var version: EntryVersion {
+    EntryVersion(sequence: sequence, created: entry.created)
+  }
+}
+
+// Placing whole entries: of several versions of one, the newest wins.
+extension Mender {
+  /// The number of attempts to take the lock of another shard, which take about a tenth of a
+  /// second.
+  private static var lockAttempts: Int { 100 }
+
+  /// What stands in the place of an entry.
+  private enum Standing {
+    /// Nothing, or a damaged metadata file.
+    case nothing
+    /// The metadata file of the same entry, in any version.
+    case entry(MetadataDocument)
+    /// Something that is not overwritten: a metadata file of another key, store or newer format, or no file.
+    case others
+  }
+
+  private func standing(
+    for entry: StoredEntry, _ hash: KeyHash, _ entries: EntriesDirectory
+  ) throws(StoreError) -> Standing {
+    let path = Layout.keyPath(hash)
+    guard let directory = try tree.openKey(hash, at: path, in: entries.directory)
+    else { return .nothing }
+    let name = Layout.metadata(entry.variant)
+    let found = try guarded(path.bytes) { () throws(SystemError) in
+      try fileSystem.document(name, in: directory, hashSeed: store.hashSeed)
+    }
+    switch found {
+    case .success(let document):
+      let other = document.entry
+      return other.key == entry.key && other.variant == entry.variant ? .entry(document) : .others
+    case .failure(let error):
+      return error.code == .foreignStore || error.code == .newerFormat ? .others : .nothing
+    case nil: return fileSystem.isMissing(name, in: directory.raw) ? .nothing : .others
+    }
+  }
+
+  /// Returns whether the place of an entry has that entry whole, in the same version or a newer one.
+  private func hasEntry(
+    _ document: MetadataDocument, _ hash: KeyHash, _ entries: EntriesDirectory
+  ) throws(StoreError) -> Bool {
+    // Files that a whole journal does not know are going to be removed.
+    if journalDecides, catalog.slot(hash, document.entry.variant) == nil { return false }
+    let path = Layout.keyPath(hash)
+    guard case .entry(let other) = try standing(for: document.entry, hash, entries),
+      !document.version.isNewer(than: other.version),
+      let directory = try tree.openKey(hash, at: path, in: entries.directory)
+    else { return false }
+    if other.body != nil { return true }
+    return try isWhole(other.entry, in: directory)
+  }
+
+  enum Placement {
+    case placed
+    /// The entry is whole in its place, in the same version or a newer one.
+    case copy
+    /// The entry is not whole, was removed, or is older than the one in the journal.
+    case refused
+    /// Its place is taken by what is repaired in its turn. A later pass tries again.
+    case waiting
+  }
+
+  /// Verifies an entry, links it into the directory of its key, and appends its record.
+  ///
+  /// - Parameter held: the number of the shard whose lock the caller holds; `nil` if it holds none.
+  func place(
+    _ name: PathName, of source: borrowing Descriptor, held: Int?, _ entries: EntriesDirectory,
+    _ path: [UInt8]
+  ) throws(StoreError) -> Placement {
+    guard let document = try readDocument(name, source, path) else { return .refused }
+    let hash = KeyHash(hashing: document.entry.key, seed: store.hashSeed)
+    let placement = try place(name, of: source, document, hash, held: held, entries, path)
+    if placement == .refused, try hasEntry(document, hash, entries) { return .copy }
+    return placement
+  }
+
+  private func place(
+    _ name: PathName, of source: borrowing Descriptor, _ document: MetadataDocument,
+    _ hash: KeyHash, held: Int?, _ entries: EntriesDirectory, _ path: [UInt8]
+  ) throws(StoreError) -> Placement {
+    if document.body == nil, try !isWhole(document.entry, in: source) { return .refused }
+    if held == nil {
+      return try catalog.withShard(of: hash) { shard throws(StoreError) in
+        try place(name, of: source, document, hash, shard.entries, path)
+      }
+    }
+    return try whileLocked(hash, held, entries) { () throws(StoreError) in
+      try place(name, of: source, document, hash, entries, path)
+    }
+  }
+
+  /// Runs `body` while the shard of a key is locked.
+  ///
+  /// - Parameter held: the number of the shard whose lock the caller holds.
+  func whileLocked<R>(
+    _ hash: KeyHash, _ held: Int?, _ entries: EntriesDirectory, _ body: () throws(StoreError) -> R
+  ) throws(StoreError) -> R {
+    if Layout.shardNumber(of: hash) == held { return try body() }
+    // A thread that holds one lock never waits for another. Otherwise two threads could wait for
+    // each other.
+    for _ in 0..<Self.lockAttempts {
+      let result = try tree.tryWithShard(of: hash, in: entries) { _ throws(StoreError) in
+        try body()
+      }
+      if let result { return result }
+      pause(nanoseconds: 1_000_000)
+    }
+    throw StoreError(
+      .inputOutput, path: "\(store.path)/entries/\(Layout.keyPath(hash).text)",
+      cause: "its shard is in use", remedy: "check again")
+  }
+
+  /// Links an entry into the directory of its key, while the lock of its shard is held. If the entry
+  /// is there, links only the body, in place of one that is missing or damaged.
+  private func place(
+    _ name: PathName, of source: borrowing Descriptor, _ document: MetadataDocument,
+    _ hash: KeyHash, _ entries: EntriesDirectory, _ path: [UInt8]
+  ) throws(StoreError) -> Placement {
+    let entry = document.entry
+    let metadata = Layout.metadata(entry.variant)
+    let slot = catalog.slot(hash, entry.variant)
+    let standing = try standing(for: entry, hash, entries)
+    if let slot, isNewer(document, than: slot, standing) {
+      return try replace(slot, with: document, standing, of: source, hash, entries, path)
+    }
+    // An entry that only the journal has is newer than any file.
+    if slot?.isUnsettled == true { return .refused }
+    if let slot, slot.digest != entry.digest || slot.length != entry.length { return .refused }
+    // An entry that was removed is not brought back by a copy.
+    if slot == nil,
+      try catalog.goodbye(
+        to: hash, entry.variant, entry.digest, sequence: document.sequence) == .removed
+    {
+      return .refused
+    }
+    if case .others = standing { return .waiting }
+    let target = try makeKey(Layout.keyPath(hash), entries)
+    let raw = target.raw
+    let (there, mine) = try guarded(path) { () throws(SystemError) in
+      var there: FileStatus?
+      do throws(SystemError) {
+        there = try fileSystem.status(at: metadata, in: raw)
+      } catch  where error == .notFound {}
+      return (there, try fileSystem.status(at: name, in: source.raw).fileNumber)
+    }
+    var other: MetadataDocument?
+    if case .entry(let document) = standing { other = document }
+    var isNew = false
+    if slot?.hasBodyFile ?? (document.body == nil), try !isWhole(entry, in: target) {
+      // What is there without a record is repaired in its turn. Only a metadata file of the same entry, which
+      // lacks the body, gets that now.
+      if slot == nil, there != nil, other?.body != nil || other?.entry.digest != entry.digest {
+        return .waiting
+      }
+      if let slot, document.body != nil {
+        _ = try writeBody(of: document, slot, in: target, path)
+      } else {
+        let body = Layout.body(entry.digest)
+        try link(body, of: source, to: body, in: target, path)
+      }
+      isNew = true
+    } else if slot == nil, there != nil, there?.fileNumber != mine {
+      return .waiting
+    }
+    if let slot, other == nil, slot.isEmbedded != (document.body != nil) {
+      try recovery.writeMetadata(of: slot, in: target, entries)
+      isNew = true
+    } else if other == nil {
+      try link(name, of: source, to: metadata, in: target, path)
+      isNew = true
+    }
+    if isNew { try synchronize(target, hash, entries, path) }
+    if slot != nil { return isNew ? .placed : .refused }
+    guard try recovery.takeUp(hash, entry.variant, entries) else { return .refused }
+    // The metadata file that lacked its body is an older version: this one replaces it in the next pass.
+    if let other, document.version.isNewer(than: other.version) { return .waiting }
+    return .placed
+  }
+
+  /// Returns whether an entry elsewhere is a newer version than the one that the journal has.
+  private func isNewer(
+    _ document: MetadataDocument, than slot: Slot, _ standing: Standing
+  ) -> Bool {
+    guard let record = catalog.record(of: slot) else { return false }
+    var known = EntryVersion(sequence: record.sequence, created: record.head.created)
+    // A record that was made from a metadata file has a later number than that.
+    if case .entry(let other) = standing, record.isSame(as: other.entry) { known = other.version }
+    // A journal that was written anew from a part of the entries has given numbers a second time.
+    return document.version.isNewer(than: known)
+      && (!journalDecides || document.entry.created > known.created)
+  }
+
+  /// Puts a newer version in the place of an entry. Its record comes before its metadata file, and both
+  /// get a number after all others. After a kill, the newer version is still at its wrong place, too.
+  private func replace(
+    _ old: Slot, with document: MetadataDocument, _ standing: Standing,
+    of source: borrowing Descriptor, _ hash: KeyHash, _ entries: EntriesDirectory, _ path: [UInt8]
+  ) throws(StoreError) -> Placement {
+    switch standing {
+    case .others: return .waiting
+    // That is repaired in its turn.
+    case .entry(let other) where other.version.isNewer(than: document.version): return .waiting
+    default: break
+    }
+    let entry = document.entry
+    let target = try makeKey(Layout.keyPath(hash), entries)
+    if document.body == nil, try !isWhole(entry, in: target) {
+      let body = Layout.body(entry.digest)
+      try link(body, of: source, to: body, in: target, path)
+    }
+    try synchronize(target, hash, entries, path)
+    guard try recovery.takeUp(document, hash, entries, replacing: old),
+      let slot = catalog.slot(hash, entry.variant)
+    else { return .waiting }
+    try recovery.writeMetadata(of: slot, in: target, entries)
+    try synchronize(target, hash, entries, path)
+    let found = try readForeign(target, path)
+    if old.hasBodyFile, !found.hasUnknown, found.users[old.digest] == nil,
+      try !hasBodyFile(old.digest, of: hash)
+    {
+      try remove([Layout.body(old.digest)], in: target, path)
+    }
+    return .placed
+  }
+
+  /// Syncs the names of files that were placed, before their other names, or the files of which they are
+  /// copies, are removed.
+  func synchronize(
+    _ target: borrowing Descriptor, _ hash: KeyHash, _ entries: EntriesDirectory, _ path: [UInt8]
+  ) throws(StoreError) {
+    let shard = Layout.shard(Layout.shardNumber(of: hash))
+    try guarded(path) { () throws(SystemError) in
+      try fileSystem.synchronize(target, names: true)
+      let directory = try fileSystem.open(shard, in: entries.directory, [.read, .directory])
+      try fileSystem.synchronize(directory, names: true)
+      try fileSystem.synchronize(entries.directory, names: true)
+    }
+  }
+
+  /// Gives a file a second name in the directory of a key, in place of what is there. If no hard link is
+  /// possible, copies it.
+  func link(
+    _ name: PathName, of source: borrowing Descriptor, to other: PathName,
+    in target: borrowing Descriptor, _ path: [UInt8]
+  ) throws(StoreError) {
+    let session = try catalog.writer.ownSession()
+    let new = session.unusedName()
+    if try !link(name, in: source.raw, to: new, of: session, path) {
+      try copy(name, of: source, to: new, session, path)
+    }
+    try rename(new, of: session, to: other, in: target, path)
+  }
+}

@@ -1,0 +1,175 @@
+import CLibrary
+import CacheFormat
+import CacheStore
+import CacheSystem
+import SimulatedFiles
+import StoreChecking
+import Testing
+
+/// Repairs of entries of which several whole versions are in different places: the newest wins.
+@Suite struct MenderPlacingTests {
+  /// Where the older and the newer version are.
+  enum Places: CaseIterable {
+    case bothElsewhere, newerFirst, newerElsewhere, newerInLaterShard, newerInLostAndFound
+    case newerInOtherKey, newerBesideOtherKey
+
+    /// The directories of the older and of the newer version; `nil` is the right place.
+    func paths(_ sandbox: CheckSandbox) throws -> (older: String?, newer: String) {
+      let other = try sandbox.directory(of: "other")
+      switch self {
+      case .bothElsewhere: return ("aa", "entries/zz")
+      case .newerFirst: return ("entries/zz", "aa")
+      case .newerElsewhere: return (nil, "zz")
+      case .newerInLaterShard:
+        try? sandbox.makeDirectory("entries/ff")
+        return (nil, "entries/ff/zz")
+      case .newerInLostAndFound:
+        try sandbox.makeDirectory("lost+found")
+        return (nil, "lost+found/#12")
+      case .newerInOtherKey: return (nil, "\(other)/zz")
+      case .newerBesideOtherKey: return (nil, other)
+      }
+    }
+  }
+
+  enum Journal: CaseIterable { case missing, cut, flipped }
+
+  private static let older = [UInt8](repeating: 1, count: 5000)
+  private static let newer = [UInt8](repeating: 2, count: 6000)
+
+  /// Makes a store with the files of two versions of an entry.
+  ///
+  /// - Parameter isCut: whether the journal ends before the record of the newer version.
+  private func fill(_ sandbox: CheckSandbox, _ places: Places, _ journal: Journal) throws {
+    try sandbox.fill { store in
+      try store.put([UInt8](repeating: 3, count: 7000), for: "other", variant: 7)
+      try store.put(Self.older, for: "a")
+    }
+    let segment = "journal/" + (try #require(try sandbox.names("journal").first))
+    let bytes = try sandbox.bytes(segment)
+    let place = try sandbox.directory(of: "a")
+    try sandbox.copyDirectory(place, to: "../older")
+    try sandbox.fill { try $0.put(Self.newer, for: "a") }
+    try sandbox.move(place, to: "../newer")
+    let paths = try places.paths(sandbox)
+    try sandbox.move("../older", to: paths.older ?? place)
+    if places == .newerBesideOtherKey {
+      for name in try sandbox.names("../newer") {
+        try sandbox.move("../newer/\(name)", to: "\(paths.newer)/\(name)")
+      }
+      try sandbox.remove("../newer")
+    } else {
+      try sandbox.move("../newer", to: paths.newer)
+    }
+    switch journal {
+    case .missing: try sandbox.remove(segment)
+    case .cut: try sandbox.write(segment, bytes)
+    case .flipped:
+      let last = try #require(try sandbox.records(segment).last)
+      try sandbox.flip(segment, at: last.lowerBound + 20)
+    }
+  }
+
+  private func body(_ sandbox: CheckSandbox) throws -> [UInt8]? {
+    let store = try Store(at: sandbox.root, options: Options(isReadOnly: true, createsStore: false))
+    defer { store.close() }
+    #expect(store.contains("other", variant: 7))
+    return store.lookUp("a").entry?.body
+  }
+
+  @Test(arguments: Places.allCases, Journal.allCases)
+  func `the newest version is placed, wherever it lies`(
+    _ places: Places, _ journal: Journal
+  ) throws {
+    for level in RepairLevel.allCases {
+      let sandbox = CheckSandbox()
+      try fill(sandbox, places, journal)
+      let repaired = try sandbox.expectRepaired(level)
+      #expect(repaired.report.lostEntries == 0)
+      #expect(try body(sandbox) == Self.newer, "\(level)")
+    }
+  }
+
+  @Test func `newer metadata of the same body is placed, too`() throws {
+    for level in RepairLevel.allCases {
+      let sandbox = CheckSandbox()
+      try sandbox.fill { try $0.put(Self.older, for: "a") }
+      let place = try sandbox.directory(of: "a")
+      try sandbox.copyDirectory(place, to: "../older")
+      try sandbox.fill { try $0.pin("a") }
+      try sandbox.move(place, to: "zz")
+      try sandbox.move("../older", to: place)
+      try sandbox.removeTree("journal")
+      try sandbox.makeDirectory("journal")
+      _ = try sandbox.expectRepaired(level)
+      try sandbox.fill { #expect($0.info(for: "a")?.isPinned == true, "\(level)") }
+    }
+  }
+
+  @Test(arguments: [Places.bothElsewhere, .newerInLaterShard], [false, true])
+  func `the newest version wins after a kill, too`(_ places: Places, _ isUsed: Bool) throws {
+    for place in 0..<1000 {
+      let sandbox = CheckSandbox()
+      try fill(sandbox, places, .missing)
+      let (files, calls) = (FaultyFiles(), CallCounter())
+      // As after a kill, nothing more is changed.
+      files.faults.set { $0.isChange && calls.next() >= place ? .inputOutput : nil }
+      _ = try? sandbox.repair(.safe, fileSystem: files)
+      if isUsed { try sandbox.fill { _ = $0.lookUp("other", variant: 7) } }
+      let repaired = try sandbox.repair(.safe)
+      #expect(repaired.report.lostEntries == 0, "\(place)")
+      #expect(try body(sandbox) == Self.newer, "\(place)")
+      if calls.value <= place { return }
+    }
+    Issue.record("there are more calls")
+  }
+
+  @Test func `an older version does not replace one that a journal began anew has`() throws {
+    let sandbox = CheckSandbox()
+    try sandbox.fill { store in
+      for number in 0..<20 { try store.put([UInt8(number)], for: "filler") }
+      try store.put(Self.older, for: "a")
+      try store.put([4], for: "b")
+    }
+    try sandbox.move(try sandbox.directory(of: "a"), to: "zz")
+    for key in ["b", "filler"] as [ByteString] {
+      try sandbox.removeTree(try sandbox.directory(of: key))
+    }
+    try sandbox.removeTree("journal")
+    try sandbox.fill { store in
+      // Its number is lower than that of the older version.
+      try store.put(Self.newer, for: "a")
+      try store.put([3], for: "other", variant: 7)
+    }
+    for level in RepairLevel.allCases { _ = try sandbox.repair(level) }
+    #expect(try body(sandbox) == Self.newer)
+    #expect(try sandbox.check(.deep).findings == [])
+  }
+
+  /// What stands in the place of an entry, and must not be overwritten.
+  @Test(arguments: ["another store", "a newer version"])
+  func `a metadata file of others is not overwritten by a copy`(_ others: String) throws {
+    let sandbox = CheckSandbox()
+    let model = try sandbox.fillModel()
+    let metadata = try RepairCase.metadata(sandbox, "single5")
+    try sandbox.copyDirectory(try sandbox.directory(of: "single5"), to: "zz")
+    try sandbox.remove(try RepairCase.body(sandbox, "single5"))
+    if others == "another store" {
+      let other = CheckSandbox()
+      try other.fill { try $0.put([1], for: "single5") }
+      try sandbox.write(metadata, try other.bytes(try other.metadata()))
+    } else {
+      try RepairCase.edit(sandbox, metadata) {
+        $0.replacing("\"format\": 1,", with: "\"format\": 3,")
+      }
+    }
+    let strange = try sandbox.bytes(metadata)
+    let repaired = try sandbox.repair(.safe)
+    #expect(repaired.unrepaired.map(\.kind).contains(.entryMisplaced))
+    #expect(try sandbox.bytes(metadata) == strange)
+    #expect(try sandbox.names("zz").count == 2)
+    if others == "a newer version" { return }
+    _ = try sandbox.expectRepaired()
+    #expect(try sandbox.kept(model) == model.all)
+  }
+}
