@@ -289,7 +289,8 @@ struct Examination {
   }
 
   private mutating func examineStrays() {
-    for (name, kind) in scene.strays {
+    // Directories are searched before they are reported.
+    for (name, kind) in scene.strays where kind != .directory {
       add(.foreignFile, name, kind.words)
     }
     if scene.uncountedNames > 0 {

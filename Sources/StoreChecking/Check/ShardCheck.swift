@@ -134,6 +134,9 @@ final class ShardCheck {
     try run.checkCancelled()
     let scene = reader.read(hash, indexed, in: shard)
     if let failure = reader.failure { throw CheckError(failure, path: run.path) }
+    if let shard, scene.uncountedNames > 0 || scene.strays.contains(where: { $1 == .directory }) {
+      strays.checkDirectories(of: scene, in: shard)
+    }
     let suspicions = examine(scene)
     if !suspicions.isEmpty, !store.isOutdated(entries) { try confirm(hash, number) }
     note(scene)

@@ -55,6 +55,23 @@ struct StrayCheck {
     } catch { run.tell(unreadable: path, error) }
   }
 
+  /// Searches the foreign directories in the directory of a key, whose shard is not locked.
+  func checkDirectories(of scene: KeyScene, in shard: Int32) {
+    var tally = StrayTally(path: scene.path)
+    do throws(SystemError) {
+      let key = try fileSystem.open(Layout.key(scene.hash), in: shard, [.read, .directory])
+      let found = try fileSystem.names(in: key.raw) {
+        $1 == .directory && Layout.keyFile($0) == .foreign
+      }
+      for (name, _) in found where !run.cancellation.isSet {
+        checkForeign(name, in: key.raw, &tally)
+      }
+    } catch  where error == .notFound || error.isWrongKind {} catch {
+      run.tell(unreadable: scene.path, error)
+    }
+    end(tally)
+  }
+
   /// Searches the folder for what e2fsck(8) finds: a store may be the root of a volume. It is no part of
   /// the store, and stays.
   private func checkLostAndFound(

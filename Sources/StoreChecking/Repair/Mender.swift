@@ -148,20 +148,23 @@ extension Mender {
     return try mend(suspicion.kind, name, in: directory.raw, path: suspicion.path)
   }
 
-  /// Moves all foreign names of a key's directory to the quarantine.
+  /// Moves all foreign names of a key's directory to the quarantine, except directories, which are
+  /// searched first.
   private func moveStrays(
     _ scene: KeyScene, _ shard: borrowing Shard
   ) throws(StoreError) -> Bool {
     guard let directory = try openKey(scene, shard) else { return false }
+    var hasMoved = false
     while true {
       var names: [PathName] = []
       try guarded(scene.path) { () throws(SystemError) in
-        try fileSystem.list(directory.raw) { name, _ in
-          if Layout.keyFile(name) == .foreign { names.append(name) }
+        try fileSystem.list(directory.raw) { name, kind in
+          if kind != .directory, Layout.keyFile(name) == .foreign { names.append(name) }
           return names.count < KeyScene.maximumExtras
         }
       }
-      if names.isEmpty { return true }
+      if names.isEmpty { return hasMoved }
+      hasMoved = true
       for name in names {
         _ = try mend(.foreignFile, name, in: directory.raw, path: scene.path(name))
       }

@@ -95,6 +95,27 @@ import Testing
     #expect(try sandbox.kept(model) == model.all)
   }
 
+  @Test(arguments: RepairLevel.allCases, [false, true])
+  func `a foreign directory in that of a key is searched before it is moved`(
+    _ level: RepairLevel, _ hasJournal: Bool
+  ) throws {
+    let sandbox = CheckSandbox()
+    let model = try sandbox.fillModel()
+    let (from, into) = (try sandbox.directory(of: "single5"), try sandbox.directory(of: "single3"))
+    try sandbox.makeDirectory("\(into)/backup")
+    try sandbox.move(from, to: "\(into)/backup/\(from.suffix(30))")
+    try sandbox.move(
+      try sandbox.directory(of: "single7"), to: "\(into)/copy")
+    if !hasJournal {
+      try sandbox.removeTree("journal")
+      try sandbox.makeDirectory("journal")
+    }
+    #expect(try sandbox.check().paths(.entryMisplaced).contains("\(into)/copy"))
+    #expect(try sandbox.expectRepaired(level).report.lostEntries == 0)
+    #expect(try sandbox.kept(model) == model.all)
+    #expect(try sandbox.names("quarantine") == [])
+  }
+
   @Test(arguments: [false, true])
   func `what lies deeper than is searched stays where it is`(_ isInKey: Bool) throws {
     let sandbox = CheckSandbox()
