@@ -136,6 +136,7 @@ import Testing
       try sandbox.removeTree(try sandbox.directory(of: key))
     }
     try sandbox.removeTree("journal")
+    try sandbox.write("lock", [])
     try sandbox.fill { store in
       // Its number is lower than that of the older version.
       try store.put(Self.newer, for: "a")
