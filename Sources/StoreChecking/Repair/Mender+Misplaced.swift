@@ -30,6 +30,13 @@ extension Mender {
     return true
   }
 
+  /// Returns whether a directory in a shard has the name that `moveOut` gives: 30 and 8 digits. After a kill
+  /// it may be left empty.
+  static func isInterim(_ name: PathName) -> Bool {
+    name.count == 39 && name.bytes[30] == UInt8(ascii: "-") && name.hex(in: 0..<15) != nil
+      && name.hex(in: 15..<30) != nil && name.hex(in: 31..<39) != nil
+  }
+
   private func moveOut(
     _ metadata: PathName, _ facts: DocumentFacts, _ scene: KeyScene,
     _ source: borrowing Descriptor, _ shard: borrowing Shard

@@ -165,6 +165,12 @@ import Testing
     #expect(try sandbox.check().findings == [])
   }
 
+  @Test func `a safe repair removes a directory that an interrupted one has made`() throws {
+    let sandbox = try CheckSandbox.withOneEntry()
+    try sandbox.makeDirectory("\(try sandbox.key())-0123abcd")
+    _ = try sandbox.expectRepaired(.safe)
+  }
+
   @Test func `files of others beside an entry in lost+found stay there`() throws {
     let sandbox = CheckSandbox()
     let model = try sandbox.fillModel()
