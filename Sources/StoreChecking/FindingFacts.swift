@@ -31,7 +31,9 @@ extension FindingKind {
   public var facts: FindingFacts {
     switch self {
     case .foreignFile:
-      .init(.note, "The name is no part of the format.", "Moved to the quarantine.", .all)
+      .init(
+        .note, "The name is no part of the format.",
+        "Moved to the quarantine, except a directory that is too deep to be searched.", .all)
     case .wrongKind:
       .init(
         .fault,
