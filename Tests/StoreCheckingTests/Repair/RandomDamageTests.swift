@@ -84,7 +84,7 @@ extension CheckSandbox {
           if damage == .forgetKey { forgotten.append(target) }
           if damage == .swap || damage == .swapSameKind { hasSwapped = true }
         }
-      } catch is Refusal {
+      } catch is Refusal, is SystemError, is StoreError {
         // An earlier round has put a link, say, where this one wants a file.
         done.append("\(damage) in part")
       }
