@@ -37,7 +37,8 @@ extension DownloadRun {
   }
 
   /// Renames a complete and verified part to the target, after a kill before the rename; returns
-  /// `nil` if there is none.
+  /// `nil` if there is none. One for which the server has to be asked replaces no file of others, as that
+  /// can fail.
   func completed(
     _ place: DownloadPlace, _ part: PartFile
   ) async throws(DownloadError) -> DownloadedFile? {
@@ -46,6 +47,7 @@ extension DownloadRun {
     let isDurable = downloader.options.isDurable
     let whole = try await perform { () throws(SystemError) -> DownloadRecord? in
       guard let record = try place.recordOfWholePart(), downloader.isFor(asked, record),
+        try place.anothersTime(than: record.url) == nil || isOfUse(record),
         try place.has(place.part, asked.digest)
       else { return nil }
       if isDurable { try part.synchronize() }

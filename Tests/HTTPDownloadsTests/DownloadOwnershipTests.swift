@@ -206,6 +206,32 @@ struct DownloadOwnershipTests {
     #expect(sandbox.bytes() == content(100_000))
   }
 
+  @Test func `a whole part that a kill left replaces no file without a network`() async throws {
+    let downloader = sandbox.downloader(server)
+    _ = try await downloader.download(sandbox.asked())
+    try sandbox.undoRename(of: "file")
+    try Data("mine".utf8).write(to: URL(fileURLWithPath: sandbox.path()))
+    server.fail(.init(error: .cannotConnect))
+    #expect(await sandbox.failure(downloader, sandbox.asked()) != nil)
+    #expect(sandbox.bytes() == Array("mine".utf8))
+    try FileManager.default.removeItem(atPath: sandbox.path())
+    #expect(try await downloader.download(sandbox.asked()).source == .confirmed)
+    #expect(sandbox.bytes() == content(100_000))
+  }
+
+  @Test func `a whole part that a kill left replaces a file if no server has to be asked`()
+    async throws
+  {
+    let downloader = sandbox.downloader(server)
+    var asked = sandbox.asked()
+    asked.expiry = DownloadExpiry(after: 60)
+    _ = try await downloader.download(asked)
+    try sandbox.undoRename(of: "file")
+    try Data("mine".utf8).write(to: URL(fileURLWithPath: sandbox.path()))
+    _ = try await downloader.download(asked)
+    #expect(sandbox.bytes() == content(100_000) && server.requests.count == 1)
+  }
+
   @Test func `a whole part waits for the server if the caller wants that`() async throws {
     let downloader = sandbox.downloader(server)
     try await leaveWholePart(downloader)
