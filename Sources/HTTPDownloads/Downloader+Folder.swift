@@ -241,7 +241,10 @@ extension DownloadPlace {
   private func removeOrphan(_ orphan: DownloadRecord, _ kind: Kind) {
     // Errors are ignored: the record is of no use, and does no harm.
     _ = try? PartFile.withLock(self) { part throws(SystemError) in
-      if try record(kind) == orphan { removeRecord(kind) }
+      // The file may have got its name back since.
+      if try record(kind) == orphan, kind == .unfinished || status(target) == nil {
+        removeRecord(kind)
+      }
       try part.removeIfUnused()
     }
   }

@@ -254,6 +254,21 @@ struct DownloaderFolderTests {
     #expect(sandbox.bytes() == (isChanged ? [] : content(100_000)))
   }
 
+  @Test func `a record whose file comes back while it is removed stays`() async throws {
+    let disk = FaultyFiles()
+    let downloader = Downloader(server, DownloaderOptions(), sandbox.clock, disk)
+    _ = try await downloader.download(sandbox.asked())
+    let (path, away) = (sandbox.path(), sandbox.path("away"))
+    try FileManager.default.moveItem(atPath: path, toPath: away)
+    disk.faults.set { call in
+      if call.kind == .lock { _ = try? FileManager.default.moveItem(atPath: away, toPath: path) }
+      return nil
+    }
+    #expect(try await downloader.downloads(in: sandbox.folder).isEmpty)
+    #expect(try await downloader.downloads(in: sandbox.folder).map(\.isFinished) == [true])
+    #expect(sandbox.names == [".json", "file"])
+  }
+
   @Test func `a record counts under its own name only`() async throws {
     let downloader = sandbox.downloader(server)
     server.fail(.init(cut: 65_536))
