@@ -48,7 +48,7 @@ public final class Store: Sendable {
   ///   `readOnly`, `newerFormat`, `invalidLimits`, `noSpace`, or `inputOutput`, with the path.
   /// - Complexity: O(records in the journal).
   public init(at path: String, options: Options = Options()) throws(StoreError) {
-    try options.limits?.check(path, hasDelegate: options.sizeDelegate != nil)
+    try options.limits?.check(path)
     if case .within(let seconds) = options.settling, seconds < 1 {
       throw StoreError(
         .invalidLimits, path: path, cause: "entries cannot be settled within \(seconds) seconds",
@@ -225,7 +225,7 @@ public final class Store: Sendable {
   ///   pinned than they allow; `readOnly`, `noSpace`, `inputOutput`, `closed`.
   public func setLimits(_ limits: Limits) throws(StoreError) {
     if isReadOnly { throw .readOnly(path) }
-    try limits.check(path, hasDelegate: evictor.delegate != nil)
+    try limits.check(path)
     try evictor.setLimits(limits)
   }
 

@@ -46,8 +46,8 @@ public final class OfflineCache: Sendable {
   ///   - directory: A directory that only the cache uses.
   ///   - options: The configuration of the cache and its network.
   /// - Throws: The errors of `Store.init`, with path, cause and remedy; `invalidLimits` for a
-  ///   capacity below 16 KiB; `invalidNetworkOptions` for pins of an invalid host name, a proxy
-  ///   of an unknown scheme, and what URLSession cannot do.
+  ///   capacity below 16 KiB (with blocks of 4 KiB); `invalidNetworkOptions` for pins of an invalid
+  ///   host name, a proxy of an unknown scheme, and what URLSession cannot do.
   public convenience init(
     capacity: Int, directory: URL, options: OfflineCacheOptions = OfflineCacheOptions()
   ) throws(StoreError) {
@@ -167,7 +167,8 @@ public final class OfflineCache: Sendable {
 
   /// Changes the capacity for all users of the store, and evicts responses that exceed it.
   ///
-  /// - Throws: `invalidLimits` if the capacity is below 16 KiB, or more is pinned; `readOnly`.
+  /// - Throws: `invalidLimits` if the capacity is below 16 KiB (with blocks of 4 KiB), or more is pinned;
+  ///   `readOnly`.
   public func setCapacity(_ capacity: Int) throws(StoreError) {
     var limits = store.limits
     limits.bytes = try Self.limit(capacity, URL(fileURLWithPath: store.path))

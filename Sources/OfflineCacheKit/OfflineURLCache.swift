@@ -52,7 +52,8 @@ public final class OfflineURLCache: URLCache, @unchecked Sendable {
   /// The bytes in memory.
   public override var currentMemoryUsage: Int { cache.client.memoryBytes }
 
-  /// The largest number of bytes on disk. Setting it below 16 KiB changes nothing.
+  /// The largest number of bytes on disk. Setting it below 16 KiB (with blocks of 4 KiB)
+  /// changes nothing.
   public override var diskCapacity: Int {
     get { cache.capacity }
     set { try? cache.setCapacity(newValue) }

@@ -72,7 +72,7 @@ import ToolTesting
     #expect(
       result.errors
         == "offlinecache: \(tool.store): a byte limit of 100 leaves no room for anything; "
-        + "give at least 16384, or none\n")
+        + "give at least 16384 with blocks of 4096 bytes, or none\n")
     #expect(try tool.run("limit", "--bytes", "100", "--count", "logical").status == 0)
     #expect(try tool.run("put", "k", "-", input: Array(repeating: 1, count: 100)).status == 0)
     #expect(try tool.run("limit", "--count", "allocated").status == 2)

@@ -45,6 +45,7 @@ package final class Faults: Sendable {
     var steps: [Step] = []
     var calls: [FileCall] = []
     var records = false
+    var blockBytes: UInt64?
     var availableBytes: UInt64?
     var availableFiles: UInt64?
     var owner: UInt32?
@@ -80,6 +81,12 @@ package final class Faults: Sendable {
 
   /// The number of descriptors that are open.
   package var openDescriptors: Int { state.withLock { $0.names.count } }
+
+  /// The block size that the volume seems to have.
+  package var blockBytes: UInt64? {
+    get { state.withLock { $0.blockBytes } }
+    set { state.withLock { $0.blockBytes = newValue } }
+  }
 
   /// The free bytes that the volume seems to have.
   package var availableBytes: UInt64? {
@@ -229,6 +236,7 @@ package struct FaultyFiles: FileSystem {
   package func volume(of descriptor: Int32) throws(SystemError) -> VolumeStatus {
     try faults.check(.volume)
     var volume = try real.volume(of: descriptor)
+    if let bytes = faults.blockBytes { volume.blockBytes = bytes }
     if let available = faults.availableBytes { volume.availableBytes = available }
     if let available = faults.availableFiles { volume.availableFiles = available }
     return volume

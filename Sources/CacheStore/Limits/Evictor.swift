@@ -50,7 +50,12 @@ final class Evictor: CatalogUser {
   }
 
   private func record(_ limits: Limits) throws(StoreError) {
+    // A delegate may count in another unit.
+    let countsBytes = delegate == nil
     let placed = try writer.append { state throws(StoreError) -> [[UInt8]] in
+      if countsBytes {
+        try limits.checkRoom(path, after: state.limits, blockBytes: state.index.blockBytes)
+      }
       let pinned = state.index.totals.pinnedBytes
       if pinned > limits.pinQuota {
         throw StoreError(

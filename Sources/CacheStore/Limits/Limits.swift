@@ -9,8 +9,8 @@ public struct Limits: Sendable, Hashable {
     case logical = 1
   }
 
-  /// The most bytes of the whole store, at least 16 KiB if they are counted in blocks; `nil` for no
-  /// limit.
+  /// The most bytes of the whole store; `nil` for no limit. If they are counted in blocks, at least three
+  /// blocks and the journal: 16 KiB with blocks of 4 KiB.
   public var bytes: UInt64?
   /// The most entries; `nil` for no limit.
   public var entries: UInt64?
@@ -42,22 +42,10 @@ public struct Limits: Sendable, Hashable {
   /// The most bytes of pinned bodies, with the default filled in.
   package var pinQuota: UInt64 { pinnedBytes ?? bytes.map { $0 / 2 } ?? .max }
 
-  /// The fewest bytes, counted in blocks of 4 KiB, that hold an entry with a short body: its body, its
-  /// metadata, and the least that the journal takes.
-  private static let leastAllocatedBytes: UInt64 = 16 << 10
-
-  /// Returns the reason why these limits cannot hold, and the remedy; `nil` if they can.
-  ///
-  /// - Parameter hasDelegate: whether a delegate counts the size, perhaps in another unit than bytes.
-  private func contradiction(_ hasDelegate: Bool) -> (cause: String, remedy: String)? {
+  /// The reason why these limits cannot hold, and the remedy; `nil` if they can.
+  private var contradiction: (cause: String, remedy: String)? {
     let (more, change) = ("give more, or none", "change one of them")
-    let least = hasDelegate || accounting == .logical ? 1 : Self.leastAllocatedBytes
-    if let bytes, bytes < least {
-      return (
-        "a byte limit of \(bytes) leaves no room for anything",
-        least == 1 ? more : "give at least \(least), or none"
-      )
-    }
+    if bytes == 0 { return ("a byte limit of 0 leaves no room for anything", more) }
     if entries == 0 { return ("an entry limit of 0 leaves no room for anything", more) }
     if entryBytes == 0 {
       return ("a limit of 0 bytes for one entry leaves no room for anything", more)
@@ -74,9 +62,22 @@ public struct Limits: Sendable, Hashable {
   }
 
   /// Throws `invalidLimits` if these limits cannot hold.
-  func check(_ path: String, hasDelegate: Bool) throws(StoreError) {
-    guard let (cause, remedy) = contradiction(hasDelegate) else { return }
+  func check(_ path: String) throws(StoreError) {
+    guard let (cause, remedy) = contradiction else { return }
     throw StoreError(.invalidLimits, path: path, cause: cause, remedy: remedy)
+  }
+
+  /// Throws `invalidLimits` if the byte limit, counted in blocks, holds no entry with a short body: its
+  /// body, its metadata, and the least that the journal takes. The limit that a store has stays valid.
+  func checkRoom(_ path: String, after old: Limits, blockBytes: UInt64) throws(StoreError) {
+    // An eighth of the limit is set aside for the journal.
+    let least = max(3 * blockBytes + 4_096, 7 * blockBytes / 2)
+    guard let bytes, bytes < least, accounting == .allocated,
+      (bytes, accounting) != (old.bytes, old.accounting)
+    else { return }
+    throw StoreError(
+      .invalidLimits, path: path, cause: "a byte limit of \(bytes) leaves no room for anything",
+      remedy: "give at least \(least) with blocks of \(blockBytes) bytes, or none")
   }
 }
 

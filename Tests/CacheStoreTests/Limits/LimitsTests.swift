@@ -1,8 +1,14 @@
 import CacheFormat
 import CacheStore
 import Foundation
+import SimulatedFiles
 import TestSupport
 import Testing
+
+/// Counts entries in place of bytes.
+private final class EntryCounter: StoreSizeDelegate {
+  func size(of statistics: Statistics) -> UInt64 { UInt64(statistics.entries) }
+}
 
 @Suite struct LimitsTests {
   let sandbox = StoreSandbox()
@@ -12,7 +18,7 @@ import Testing
   }
 
   @Test(arguments: [
-    Limits(bytes: 0), Limits(entries: 0), Limits(entryBytes: 0), Limits(bytes: (16 << 10) - 1),
+    Limits(bytes: 0), Limits(entries: 0), Limits(entryBytes: 0),
     Limits(bytes: 0, accounting: .logical),
     Limits(bytes: 10, entryBytes: 11, accounting: .logical),
     Limits(bytes: 10, pinnedBytes: 11, accounting: .logical),
@@ -28,15 +34,47 @@ import Testing
     #expect(store.limits == Limits(entries: 3))
   }
 
-  @Test func `the least byte limit holds an entry`() throws {
-    let path = sandbox.root
+  @Test(arguments: [(UInt64(512), UInt64(5_632)), (4_096, 16_384), (65_536, 229_376)])
+  func `the least byte limit holds an entry`(blockBytes: UInt64, least: UInt64) throws {
+    let (path, files) = (sandbox.root, FaultyFiles())
+    files.faults.blockBytes = blockBytes
+    let options = Options(fileSystem: files)
     let refusal = #expect(throws: StoreError.self) {
-      try Store(at: path, options: Options(limits: Limits(bytes: 100)))
+      var options = options
+      options.limits = Limits(bytes: least - 1)
+      _ = try Store(at: path, options: options)
     }
-    #expect(refusal?.remedy == "give at least 16384, or none")
-    let store = try sandbox.open(Options(limits: Limits(bytes: 16_384)))
-    try store.put(body(4_000, 1), for: "k")
-    #expect(store.lookUp("k").entry?.body == body(4_000, 1))
+    #expect(refusal?.code == .invalidLimits)
+    #expect(
+      refusal?.remedy == "give at least \(least) with blocks of \(blockBytes) bytes, or none")
+    let store = try sandbox.open(options)
+    #expect(throws: failure(.invalidLimits, path)) {
+      try store.setLimits(Limits(bytes: least - 1))
+    }
+    #expect(store.limits == .none)
+    try store.setLimits(Limits(bytes: least))
+    let body = body(Int(min(blockBytes, 4_096)), 1)
+    try store.put(body, for: "k")
+    #expect(store.lookUp("k").entry?.body == body)
+  }
+
+  @Test func `a byte limit that the store has stays valid`() throws {
+    let small = Limits(bytes: 100)
+    let counter = EntryCounter()
+    try sandbox.open(Options(limits: small, sizeDelegate: counter)).close()
+    let store = try sandbox.open(Options(limits: small))
+    #expect(try sandbox.open(Options(limits: small, isReadOnly: true)).limits == small)
+    #expect(try sandbox.open(Options(limits: Limits(bytes: 9), isReadOnly: true)).limits == small)
+    let other = Limits(bytes: 100, entries: 3)
+    try store.setLimits(other)
+    #expect(store.limits == other)
+    #expect(throws: failure(.invalidLimits, sandbox.root)) {
+      try store.setLimits(Limits(bytes: 101))
+    }
+    let logical = Limits(bytes: 100, accounting: .logical)
+    try store.setLimits(logical)
+    #expect(throws: failure(.invalidLimits, sandbox.root)) { try store.setLimits(small) }
+    #expect(store.limits == logical)
   }
 
   @Test func `limits are kept in the store and seen by all its users`() throws {
