@@ -1,3 +1,4 @@
+import CLibrary
 import CacheFormat
 import CacheStore
 import CommandLineTools
@@ -53,7 +54,7 @@ func withStore<Result>(
 extension StoreError {
   /// The error of an open store with a remedy for users of a shell, who cannot open it again.
   var forShell: StoreError {
-    guard code == .notFound else { return self }
+    guard code == .notFound, errno != ENAMETOOLONG else { return self }
     var error = self
     error.remedy =
       "if the folder of the store was deleted or moved meanwhile, start the command again"
