@@ -5,8 +5,12 @@ internal import CacheSystem
 /// Throws if a file or folder is in the folder of a store, or would be: it could replace a part of the
 /// store, and a repair would move it away.
 ///
+/// - Parameter isRead: whether a file that is there is only read, so that it may be anywhere.
 /// - Throws: ``OutputError`` that names the store.
-package func checkOutsideStores(_ path: Argument) throws(OutputError) {
+package func checkOutsideStores(
+  _ path: Argument, isRead: Bool = false
+) throws(OutputError) {
+  if isRead, UserPath.real(path.bytes) != nil { return }
   if let store = enclosingStore(of: path) {
     throw OutputError(path: path.description, inStore: store)
   }

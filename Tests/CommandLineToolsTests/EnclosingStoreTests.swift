@@ -37,6 +37,13 @@ import Testing
         + "nothing else; choose another place")
   }
 
+  @Test func `a file that is only read may be anywhere, a new one not`() throws {
+    try checkOutsideStores(Argument(root + "/store.json"), isRead: true)
+    #expect(throws: OutputError.self) {
+      try checkOutsideStores(Argument(root + "/new"), isRead: true)
+    }
+  }
+
   @Test(arguments: [
     "", "new", "store.json", "stores/new", "store/../new", "none/none/new", "none/..",
   ])
