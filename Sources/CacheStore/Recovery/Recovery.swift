@@ -162,20 +162,25 @@ package final class Recovery: CatalogUser {
     _ compared: inout ComparedShards
   ) throws(StoreError) -> IndexVersion? {
     try findLostRecords(&compared)
+    // One key that cannot be read or repaired does not keep the others from it.
+    var failure: StoreError?
     if catalog.isIndexWhole {
       for number in 0..<Layout.shardCount where compared[number] < .equal {
         let uncleanCount = tree.staging.uncleanCount
+        var isEqual = true
         try forEachKey(of: number) { hash, shard, entries throws(StoreError) in
           if upkeep.isStopping { throw .closed(path) }
-          if !isAsExpected(hash, Layout.key(hash), in: shard) { try reconcile(hash, entries) }
+          if isAsExpected(hash, Layout.key(hash), in: shard) { return }
+          do throws(StoreError) { try reconcile(hash, entries) } catch {
+            (failure, isEqual) = (error, false)
+          }
         }
-        if tree.staging.uncleanCount == uncleanCount { compared[number] = .equal }
+        if isEqual, tree.staging.uncleanCount == uncleanCount { compared[number] = .equal }
       }
+      if let failure { throw failure }
       return nil
     }
     let version = catalog.state.withLock { $0.version }
-    // One key that cannot be read does not keep the others out of the journal.
-    var failure: StoreError?
     try forEachKey { hash, _, entries throws(StoreError) in
       if upkeep.isStopping { throw .closed(path) }
       do throws(StoreError) { try reconcile(hash, entries) } catch { failure = error }
