@@ -207,8 +207,9 @@ extension Mender {
     // A record that was made from a metadata file has a later number than that.
     if case .entry(let other) = standing, record.isSame(as: other.entry) { known = other.version }
     // A journal that was written anew from a part of the entries has given numbers a second time.
+    let created = document.entry.created
     return document.version.isNewer(than: known)
-      && (!journalDecides || document.entry.created > known.created)
+      && (created > known.created || created == known.created && !journalDecides)
   }
 
   /// Puts a newer version in the place of an entry. Its record comes before its metadata file, and both
