@@ -28,8 +28,6 @@ public struct Finding: Sendable, Hashable {
   /// Whether a safe repair would restore the entry or body (``CheckOptions/forecast``), although only one
   /// of all damage repairs every finding of this kind.
   package var isRestorable = false
-  /// The bodies of the entries that a repair would take out of the store: another key may have one.
-  var lostBodies: [Digest] = []
 
   package init(
     _ kind: FindingKind, path: [UInt8], key: [UInt8]? = nil, detail: String,

@@ -167,20 +167,9 @@ extension Catalog {
     return state.removals
   }
 
-  /// Returns the settled entries that have a body file with this digest.
-  ///
-  /// - Complexity: O(slots): equal bodies may have several files.
-  package func slots(withBodyFile digest: Digest) -> [Slot] {
-    reader.withCurrentState { state in
-      var found: [Slot] = []
-      for number in 0..<UInt32(state.index.slotCount) {
-        let slot = state.index[number]
-        if slot.digest == digest, slot.isLive, slot.hasBodyFile, !slot.isUnsettled {
-          found.append(slot)
-        }
-      }
-      return found
-    }
+  /// Returns whether an entry has a body with this digest and length, according to its record.
+  package func hasBody(_ digest: Digest, length: UInt64) -> Bool {
+    state.withLock { $0.index.sharing(digest, length: length) != nil }
   }
 
   /// Returns whether other entries have the same body file, according to their records.

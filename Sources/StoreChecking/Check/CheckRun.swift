@@ -21,8 +21,6 @@ final class CheckRun: Sendable {
     var hasJournal = true
     /// The findings that are told at the end.
     var held: [Finding] = []
-    /// The bodies without an entry that a repair would give to entries which lack them.
-    var neededBodies: Set<Digest> = []
     var lostAndFound: Finding?
   }
 
@@ -80,17 +78,9 @@ final class CheckRun: Sendable {
     state.withLock { $0.lostAndFound = Finding(.unreadable, path: path, detail: detail) }
   }
 
-  /// Notes a body without an entry, of which a check without repair forecasts that an entry gets it.
-  func note(neededBody digest: Digest) {
-    state.withLock { _ = $0.neededBodies.insert(digest) }
-  }
-
   private func tellHeld() {
-    let (held, needed, lostAndFound) = state.withLock {
-      ($0.held, $0.neededBodies, $0.lostAndFound)
-    }
+    let (held, lostAndFound) = state.withLock { ($0.held, $0.lostAndFound) }
     for var finding in held {
-      finding.lostEntries -= finding.lostBodies.count(where: needed.contains)
       if !pass.foundAll { finding.lostEntries = 0 }
       reporter.tell(finding)
     }

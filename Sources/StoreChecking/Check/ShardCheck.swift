@@ -191,10 +191,8 @@ final class ShardCheck {
     return suspicions.map { suspicion in
       let taken = Self.take(suspicion, from: &lost)
       var finding = suspicion.finding(lostEntries: taken.count)
-      finding.lostBodies = taken.filter(\.hasBodyFile).map(\.digest)
       if level == .all {
         finding.lostEntries += forecast?.unrecordedLosses(suspicion, of: scene) ?? 0
-        if let body = forecast?.neededBody(suspicion, of: scene) { run.note(neededBody: body) }
       }
       // A safe repair makes no shard.
       if level == .safe, hasShard {

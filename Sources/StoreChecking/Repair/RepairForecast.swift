@@ -42,16 +42,6 @@ struct RepairForecast {
     }
   }
 
-  /// Returns the body of which a suspicion says that no entry has it, if entries of other keys should.
-  func neededBody(_ suspicion: Suspicion, of scene: KeyScene) -> Digest? {
-    guard suspicion.kind == .bodyOrphan, let name = suspicion.name,
-      case .body(let digest) = Layout.keyFile(name),
-      let slot = catalog.slots(withBodyFile: digest).first,
-      (try? hasBody(of: slot, at: Layout.bodyPath(scene.hash, digest), cut: false)) == true
-    else { return nil }
-    return digest
-  }
-
   /// Returns whether a repair would restore an entry.
   ///
   /// - Parameter withUnreadable: Whether a body that cannot be read now counts as the right one.

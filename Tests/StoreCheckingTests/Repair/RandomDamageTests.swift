@@ -73,7 +73,7 @@ extension CheckSandbox {
     try sandbox.write("../canary", [42])
     var (done, kinds): ([String], [RandomDamage]) = ([], [])
     var forgotten: [String] = []
-    var hasSwapped = false
+    var replacesBodies = false
     for round in 0..<(1 + seed / 100) {
       let place = (seed + round * 17) % UInt64(RandomDamage.allCases.count)
       let damage = RandomDamage.allCases[Int(place)]
@@ -82,7 +82,8 @@ extension CheckSandbox {
         if let target = try damage.apply(sandbox, &random) {
           done.append("\(damage) \(target)")
           if damage == .forgetKey { forgotten.append(target) }
-          if damage == .swap || damage == .swapSameKind { hasSwapped = true }
+          // A body with the name of another one is overwritten by that; an older version is replaced.
+          if [.swap, .swapSameKind, .misplaceNewer].contains(damage) { replacesBodies = true }
         }
       } catch is Refusal, is SystemError, is StoreError {
         // An earlier round has put a link, say, where this one wants a file.
@@ -96,7 +97,8 @@ extension CheckSandbox {
     }
     let words = "seed \(seed): \(done.joined(separator: ", "))"
     if seed % 2 == 1 {
-      try repairSafely(sandbox, words, hasSwapped: hasSwapped, isSettled: settling == .atOnce)
+      try repairSafely(
+        sandbox, words, replacesBodies: replacesBodies, isSettled: settling == .atOnce)
     }
     let repaired = try sandbox.repair()
     // What lies deeper than is searched stays.
@@ -111,14 +113,13 @@ extension CheckSandbox {
 
   /// Checks that a safe repair gives up no entry and deletes no body.
   private func repairSafely(
-    _ sandbox: CheckSandbox, _ words: String, hasSwapped: Bool, isSettled: Bool
+    _ sandbox: CheckSandbox, _ words: String, replacesBodies: Bool, isSettled: Bool
   ) throws {
     let bodies = sandbox.wholeBodies(below: "entries")
     let count = sandbox.entryCount
     let repaired = try sandbox.repair(.safe)
     #expect(repaired.report.lostEntries == 0, "\(words), safe")
-    // A body with the name of another one is overwritten by that.
-    if !hasSwapped {
+    if !replacesBodies {
       let gone = bodies.subtracting(sandbox.wholeBodies(below: ""))
       #expect(gone == [], "\(words), safe")
     }

@@ -77,25 +77,6 @@ import Testing
     #expect(try sandbox.kept(model) == model.all)
   }
 
-  @Test func `a body in the directory of another key is not forecast as lost`() throws {
-    for isMissing in [false, true] {
-      let sandbox = CheckSandbox()
-      let model = try sandbox.fillModel()
-      let body = try RepairCase.body(sandbox, "single2")
-      let place = "\(try sandbox.directory(of: "single3"))/\(body.split(separator: "/").last!)"
-      try sandbox.move(body, to: place)
-      if isMissing { try sandbox.removeTree(try sandbox.directory(of: "single2")) }
-      #expect(try sandbox.forecast(.deep).report.lostEntries == 0)
-      #expect(try sandbox.repair(.all).report.lostEntries == 0)
-      #expect(try sandbox.kept(model) == model.all)
-      // Another body has its name.
-      try sandbox.move(body, to: place)
-      try sandbox.flip(place, at: 7)
-      #expect(try sandbox.forecast(.deep).report.lostEntries == 1)
-      #expect(try sandbox.repair(.all).report.lostEntries == 1)
-    }
-  }
-
   @Test func `an entry whose newer version has lost its record is not forecast as lost`() throws {
     for isWrong in [false, true] {
       let sandbox = CheckSandbox()
