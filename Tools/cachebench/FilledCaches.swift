@@ -92,8 +92,9 @@ final class FilledCaches {
     try measure(.miss, .miss, on: corpus.shuffled(start..<(start + count)))
   }
 
-  /// Replaces up to 20,000 entries, each once.
+  /// Replaces up to 20,000 settled entries, each once.
   private func replace() throws {
+    for lane in lanes { try (lane.system as? StoreSystem)?.writeFiles() }
     let entries = corpus.shuffled(0..<count).prefix(20_000)
     // URLCache crashes when a key that was stored twice is evicted, so it takes no part.
     try measure(
