@@ -118,7 +118,8 @@ extension Store {
     }
   }
 
-  /// Appends an entry, and requests that it is settled in time, or now if half of the log is used.
+  /// Appends an entry, and requests that it is settled in time, or now if entries that only the log has
+  /// take half of it.
   ///
   /// - Parameter shard: the directory of the entries, if the shard is locked.
   private func append(
@@ -144,7 +145,7 @@ extension Store {
         try evictor.checkPinQuota(write.entry.length, replacing: before.old, state)
       }
       known = (moment, before)
-      isHalfUsed = state.logBudget.isHalfUsed(state.journal.bodies.all + Int64(count))
+      isHalfUsed = state.logBudget.isHalfUsed(state.journal.bodies.unsettled + Int64(count))
       return removals(of: before.surplus) + [write.record.carrying(write.body, at: moment)]
     }
     guard let placed, let known else { return outcome }

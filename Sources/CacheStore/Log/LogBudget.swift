@@ -25,8 +25,9 @@ struct LogBudget {
     segmentBytes = min(sizes.segmentBytes, max(bytes / 4, min(bytes, Self.leastSegmentBytes)))
   }
 
-  /// Returns whether entries are settled before they are old enough.
-  func isHalfUsed(_ used: Int64) -> Bool { used > bytes / 2 }
+  /// Returns whether entries are settled before they are old enough. The bodies of settled entries do not
+  /// count: a log that has been in use for a while is full of them.
+  func isHalfUsed(_ unsettled: Int64) -> Bool { unsettled > bytes / 2 }
 
   /// Returns whether segments have to be dropped.
   func isOverdue(_ used: Int64) -> Bool { used > bytes - bytes / 4 }

@@ -63,7 +63,7 @@ final class Settler: CatalogUser {
     let (count, isHalfUsed, isComplete) = reader.withCurrentState { state in
       (
         state.index.totals.unsettledEntries,
-        state.logBudget.isHalfUsed(state.journal.bodies.all), state.isComplete
+        state.logBudget.isHalfUsed(state.journal.bodies.unsettled), state.isComplete
       )
     }
     if count == 0 {

@@ -48,6 +48,23 @@ import Testing
     #expect(store.statistics.entries == 26 && store.statistics.evictions == 0)
   }
 
+  @Test func `entries are settled early once they take half of the log, but not for settled ones`()
+    throws
+  {
+    let store = try open()
+    for number in 0..<4 {
+      #expect(store.statistics.unsettledEntries == number)
+      try store.put(TestBody.make(10_000, seed: UInt64(number)), for: "k\(number)")
+    }
+    store.waitUntilIdle()
+    #expect(store.statistics.unsettledEntries == 0)
+    // The log still has those bodies.
+    for number in 0..<2 { try store.put(TestBody.make(1_000, seed: 8), for: "new\(number)") }
+    store.waitUntilIdle()
+    #expect(store.settler.settleStep().after ?? 0 > 1_000_000_000)
+    #expect(store.statistics.unsettledEntries == 2)
+  }
+
   @Test func `a change of one of two entries with one file does not split them`() throws {
     let store = try open(Limits(bytes: 1 << 20))
     let body = TestBody.make(10_000, seed: 1)
