@@ -54,8 +54,7 @@ extension JournalReader {
         recordLength: UInt32(header.length))
     case .remove:
       guard let record = unsafe RemoveRecord(payload: Array(payload)) else { break }
-      let slot = state.index.find(record.keyHash, record.variant)
-      let digest = slot.map { state.index[$0].digest }
+      let digest = state.remove(record.keyHash, record.variant)?.digest
       switch record.reason {
       case .damaged:
         state.removals?.giveUp(record.keyHash, record.variant, digest, at: header.sequence)
@@ -64,7 +63,6 @@ extension JournalReader {
         state.journal.hasRemoved = state.journal.hasRemoved || !state.isOpened
       default: state.removals?.remove(record.keyHash, record.variant, digest, at: header.sequence)
       }
-      state.remove(record.keyHash, record.variant)
     case .touch:
       for touch in unsafe TouchRecord.touches(payload: Array(payload)) {
         state.lastTick = max(state.lastTick, touch.accessed.nanoseconds)

@@ -54,7 +54,7 @@ final class Evictor: CatalogUser {
     let countsBytes = delegate == nil
     let placed = try writer.append { state throws(StoreError) -> [[UInt8]] in
       if countsBytes {
-        try limits.checkRoom(path, after: state.limits, blockBytes: state.index.blockBytes)
+        try limits.checkLeastBytes(path, after: state.limits, blockBytes: state.index.blockBytes)
       }
       let pinned = state.index.totals.pinnedBytes
       if pinned > limits.pinQuota {

@@ -69,7 +69,7 @@ public struct Limits: Sendable, Hashable {
 
   /// Throws `invalidLimits` if the byte limit, counted in blocks, holds no entry with a short body: its
   /// body, its metadata, and the least that the journal takes. The limit that a store has stays valid.
-  func checkRoom(_ path: String, after old: Limits, blockBytes: UInt64) throws(StoreError) {
+  func checkLeastBytes(_ path: String, after old: Limits, blockBytes: UInt64) throws(StoreError) {
     // An eighth of the limit is set aside for the journal.
     let least = max(3 * blockBytes + 4_096, 7 * blockBytes / 2)
     guard let bytes, bytes < least, accounting == .allocated,

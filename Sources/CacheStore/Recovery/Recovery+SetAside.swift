@@ -196,9 +196,7 @@ extension Recovery {
       guard isWhole || slots.contains(where: { $0.variant == variant }) else { continue }
       let digest = document.entry.digest
       let hasBody = document.body == nil && found.contains(.body(digest))
-      var name = Layout.key(hash)
-      name.append("-")
-      name.appendHex(.random(in: .min ... .max), digits: 8)
+      let name = Layout.misplaced(from: hash)
       try system("\(path)/entries/\(Layout.keyPath(hash).text)") { () throws(SystemError) in
         try fileSystem.makeDirectory(
           name, in: shard.directory.raw, mode: StorePlace.directoryMode)

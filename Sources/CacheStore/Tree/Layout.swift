@@ -85,6 +85,23 @@ package enum Layout {
     name.count == KeyHash.directoryNameLength + 17 && name.hex(in: 0..<14) != nil
   }
 
+  /// A new name beside the directory of a key, for entries that were found in it and belong elsewhere:
+  /// `a07c…-1b2c3d4e`, 30 and 8 digits.
+  package static func misplaced(from hash: KeyHash) -> PathName {
+    var name = key(hash)
+    name.append("-")
+    name.appendHex(.random(in: .min ... .max), digits: 8)
+    return name
+  }
+
+  /// Returns whether a directory in a shard has a name that `misplaced` makes. After a kill it may be empty.
+  package static func isMisplaced(_ name: PathName) -> Bool {
+    let keyLength = KeyHash.directoryNameLength
+    return name.count == keyLength + 9 && name.bytes[keyLength] == UInt8(ascii: "-")
+      && name.hex(in: 0..<15) != nil && name.hex(in: 15..<keyLength) != nil
+      && name.hex(in: keyLength + 1..<keyLength + 9) != nil
+  }
+
   /// `3f`
   package static func shard(_ number: Int) -> PathName {
     var name = PathName()

@@ -39,7 +39,7 @@ struct StrayCheck {
       }
       var (isSearched, wasEmpty) = (true, false)
       if kind == .directory, let inner = try open(name, in: directory, &tally) {
-        wasEmpty = try fileSystem.isEmpty(inner) && !Mender.isInterim(name)
+        wasEmpty = try fileSystem.isEmpty(inner) && !Layout.isMisplaced(name)
         isSearched = try search(inner, path)
         if let key = try misplaced(inner) {
           tellMisplaced(key, name, in: directory, &tally, isSearched: isSearched)

@@ -30,21 +30,12 @@ extension Mender {
     return true
   }
 
-  /// Returns whether a directory in a shard has the name that `moveOut` gives: 30 and 8 digits. After a kill
-  /// it may be left empty.
-  static func isInterim(_ name: PathName) -> Bool {
-    name.count == 39 && name.bytes[30] == UInt8(ascii: "-") && name.hex(in: 0..<15) != nil
-      && name.hex(in: 15..<30) != nil && name.hex(in: 31..<39) != nil
-  }
-
   private func moveOut(
     _ metadata: PathName, _ facts: DocumentFacts, _ scene: KeyScene,
     _ source: borrowing Descriptor, _ shard: borrowing Shard
   ) throws(StoreError) {
     pass.hasUnplaced.set()
-    var name = Layout.key(scene.hash)
-    name.append("-")
-    name.appendHex(.random(in: .min ... .max), digits: 8)
+    let name = Layout.misplaced(from: scene.hash)
     let path = Array(scene.path.dropLast(Layout.key(scene.hash).count)) + name.bytes
     pass.detours.insert(path)
     let target = try make(name, shard, path)
@@ -96,7 +87,7 @@ extension Mender {
     }
     var found = try readForeign(directory, path)
     if !found.documents.isEmpty {
-      // What is placed is removed from it.
+      // What is placed is removed from it, which takes the right to write.
       for raw in [parent, directory.raw] { try? fileSystem.permitOwner(raw) }
     }
     // Whether there is anything that is neither placed nor a copy, so that it may be the only one.

@@ -105,25 +105,16 @@ extension Mender {
         try place(name, of: source, document, hash, shard.entries, path)
       }
     }
-    return try whileLocked(hash, held, entries) { () throws(StoreError) in
-      try place(name, of: source, document, hash, entries, path)
+    if Layout.shardNumber(of: hash) == held {
+      return try place(name, of: source, document, hash, entries, path)
     }
-  }
-
-  /// Runs `body` while the shard of a key is locked.
-  ///
-  /// - Parameter held: the number of the shard whose lock the caller holds.
-  func whileLocked<R>(
-    _ hash: KeyHash, _ held: Int?, _ entries: EntriesDirectory, _ body: () throws(StoreError) -> R
-  ) throws(StoreError) -> R {
-    if Layout.shardNumber(of: hash) == held { return try body() }
     // A thread that holds one lock never waits for another. Otherwise two threads could wait for
     // each other.
     for _ in 0..<Self.lockAttempts {
-      let result = try tree.tryWithShard(of: hash, in: entries) { _ throws(StoreError) in
-        try body()
+      let placement = try tree.tryWithShard(of: hash, in: entries) { _ throws(StoreError) in
+        try place(name, of: source, document, hash, entries, path)
       }
-      if let result { return result }
+      if let placement { return placement }
       pause(nanoseconds: 1_000_000)
     }
     throw StoreError(
