@@ -179,6 +179,8 @@ enum ReadFailure: Error {
   case gone
   /// Its bytes are not those that were stored.
   case damaged
+  /// It is of another store, or has a newer format. No repair touches it.
+  case foreign
   /// The system cannot read it now (EIO, EACCES, too many open files). It may be intact.
   case unreadable
   /// It belongs to another key with the same hash.

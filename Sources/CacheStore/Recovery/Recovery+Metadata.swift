@@ -5,8 +5,8 @@ package import CacheSystem
 extension Recovery {
   /// The state of a metadata file, compared with the record of its entry.
   enum MetadataState {
-    /// It has the same content. Or the system cannot read it now; or the record cannot be read, and
-    /// it names the body in the index.
+    /// It has the same content. Or it is foreign, or the system cannot read it now; or the record cannot be
+    /// read, and it names the body in the index.
     case same
     /// It is missing, damaged, or older than the record; or it has the number of a lost record.
     case outdated
@@ -23,7 +23,7 @@ extension Recovery {
     let document: MetadataDocument
     do throws(ReadFailure) {
       document = try tree.document(Layout.metadata(slot.variant), in: directory)
-    } catch { return error == .unreadable ? .same : .outdated }
+    } catch { return error == .unreadable || error == .foreign ? .same : .outdated }
     guard let record = try? catalog.readRecord(located) else {
       return document.entry.digest == slot.digest ? .same : .outdated
     }
@@ -38,6 +38,14 @@ extension Recovery {
       record.hasKey(document.entry.key)
     else { return .outdated }
     return .newer
+  }
+
+  /// Returns whether a directory has a metadata file of another store, or with a newer format. Any of the
+  /// other files may be its body.
+  func hasForeign(_ found: Set<Layout.KeyFile>, in directory: borrowing Descriptor) -> Bool {
+    for case .metadata(let variant) in found
+    where tree.isForeign(Layout.metadata(variant), in: directory) { return true }
+    return false
   }
 
   /// Returns the sequence number of a record that the journal has lost, if the metadata files of a

@@ -287,7 +287,7 @@ package final class Recovery: CatalogUser {
           restoreMetadata(slot, in: directory, entries)
         }
       }
-      if isWhole || !hasMisplaced {
+      if isWhole || !hasMisplaced, !hasForeign(found, in: directory) {
         removeUnknown(found.subtracting(expected(slots)), in: directory, isWhole: isWhole)
       }
       if slots.isEmpty { tree.discardDirectory(Layout.key(hash), in: shard.directory.raw) }

@@ -32,9 +32,19 @@ extension Tree {
       if error == .notFound { throw .gone }
       throw error.isForNow ? .unreadable : .damaged
     }
-    guard let document = try? MetadataDocument(decoding: bytes, hashSeed: hashSeed)
-    else { throw .damaged }
-    return document
+    do throws(FormatError) {
+      return try MetadataDocument(decoding: bytes, hashSeed: hashSeed)
+    } catch {
+      throw error.code == .foreignStore || error.code == .newerFormat ? .foreign : .damaged
+    }
+  }
+
+  /// Returns whether a metadata file is of another store, or has a newer format.
+  func isForeign(_ name: PathName, in directory: borrowing Descriptor) -> Bool {
+    do throws(ReadFailure) { _ = try document(name, in: directory) } catch {
+      return error == .foreign
+    }
+    return false
   }
 
   /// Reads a metadata file from which an entry may be recovered; `nil` if it is missing, damaged,
