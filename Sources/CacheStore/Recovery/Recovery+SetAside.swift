@@ -176,48 +176,6 @@ extension Recovery {
     return !tree.isPlaced(document, slot.keyHash, slot.variant)
   }
 
-  /// Moves the files of other entries, which somebody has put into a key's directory, into one of their
-  /// own beside it, where a repair finds them: they may be all that is left of these entries. If the
-  /// journal is not whole, they stay where no entry needs their place. The caller holds the shard.
-  ///
-  /// - Returns: whether there are such files.
-  func moveMisplaced(
-    _ found: Set<Layout.KeyFile>, of hash: KeyHash, in directory: borrowing Descriptor,
-    _ shard: borrowing Shard, isWhole: Bool
-  ) throws(StoreError) -> Bool {
-    let slots = catalog.slots(of: hash)
-    let needed = Set(slots.map(\.digest))
-    var hasMisplaced = false
-    for case .metadata(let variant) in found {
-      guard let document = try? tree.document(Layout.metadata(variant), in: directory),
-        !tree.isPlaced(document, hash, variant)
-      else { continue }
-      hasMisplaced = true
-      guard isWhole || slots.contains(where: { $0.variant == variant }) else { continue }
-      let digest = document.entry.digest
-      let hasBody = document.body == nil && found.contains(.body(digest))
-      let name = Layout.misplaced(from: hash)
-      try system("\(path)/entries/\(Layout.keyPath(hash).text)") { () throws(SystemError) in
-        try fileSystem.makeDirectory(
-          name, in: shard.directory.raw, mode: StorePlace.directoryMode)
-        let target = try fileSystem.open(name, in: shard.directory, [.read, .directory])
-        // The metadata file goes last: a kill before that leaves a whole entry here.
-        if hasBody {
-          let name = Layout.body(digest)
-          let isLinked =
-            (try? fileSystem.link(name, in: directory.raw, to: name, in: target.raw)) != nil
-          if !isLinked, !needed.contains(digest) {
-            try fileSystem.rename(name, in: directory.raw, to: name, in: target.raw)
-          }
-        }
-        try fileSystem.rename(
-          Layout.metadata(variant), in: directory.raw, to: Layout.metadata(document.entry.variant),
-          in: target.raw)
-      }
-    }
-    return hasMisplaced
-  }
-
   /// Moves files of a key's directory into a directory of their own in the quarantine, with a note:
   /// the time, and then `note`. Missing files are ignored. The caller holds the shard.
   package func quarantine(

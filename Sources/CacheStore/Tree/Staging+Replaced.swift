@@ -123,7 +123,7 @@ extension Staging {
   /// quarantine.
   ///
   /// - Returns: whether it is gone.
-  private func removeReplaced(_ name: PathName, in session: borrowing Descriptor) -> Bool {
+  func removeReplaced(_ name: PathName, in session: borrowing Descriptor) -> Bool {
     let directory: Descriptor
     do throws(SystemError) {
       directory = try fileSystem.open(name, in: session, [.read, .directory])

@@ -1,6 +1,10 @@
+import CLibrary
 import CacheFormat
 import CacheStore
+import CacheSystem
 import Foundation
+import SimulatedFiles
+import Synchronization
 import Testing
 
 /// A comparison of tree and journal meets the files of entries in the directories of other keys, where
@@ -45,10 +49,10 @@ import Testing
     sandbox.flip(segment, at: try #require(found).lowerBound)
   }
 
-  private func compare() throws {
+  private func compare(_ fileSystem: any FileSystem = RealFileSystem()) throws {
     try FileManager.default.createDirectory(
       atPath: sandbox.inside("staging/00000000000000aa"), withIntermediateDirectories: true)
-    let store = try sandbox.open()
+    let store = try sandbox.open(Options(fileSystem: fileSystem))
     store.waitUntilIdle()
     #expect(store.lookUp("key-d").entry?.body == Self.body("key-d"))
     store.close()
@@ -88,6 +92,75 @@ import Testing
     if isJournalDamaged { try damageRecord(of: "key-c") }
     try compare()
     try expectWhole("key-a")
+  }
+
+  @Test func `without hard links, the files of exchanged directories are copied`() throws {
+    try makeStore()
+    try exchange(try directory(of: "key-a"), try directory(of: "key-b"))
+    let files = FaultyFiles()
+    files.faults.set { $0.kind == .link ? SystemError(EPERM) : nil }
+    try compare(files)
+    try expectWhole("key-a")
+    try expectWhole("key-b")
+  }
+
+  @Test func `a directory gets its name beside that of a key once its entry is complete`() throws {
+    for place in 0..<1_000 {
+      let test = MisplacedFilesTests()
+      let sandbox = test.sandbox
+      try test.makeStore()
+      try test.exchange(try test.directory(of: "key-a"), try test.directory(of: "key-b"))
+      let files = FaultyFiles()
+      let count = Mutex(0)
+      files.faults.set { call in
+        // As after a kill, nothing more is changed.
+        guard call.isChange else { return nil }
+        let number = count.withLock { count -> Int in
+          count += 1
+          return count
+        }
+        return number > place ? .inputOutput : nil
+      }
+      _ = try? sandbox.open(Options(fileSystem: files)).close()
+      for name in sandbox.tree("entries").keys where name.contains("-") && !name.contains(".") {
+        #expect(sandbox.tree(name).count == 2, "\(place)")
+      }
+      try test.expectWhole("key-a")
+      try test.expectWhole("key-b")
+      if count.withLock({ $0 }) <= place { return }
+    }
+    Issue.record("there are more calls")
+  }
+
+  @Test(arguments: [false, true])
+  func `files of another store, and of a newer format, are not touched`(isNewer: Bool) throws {
+    try makeStore()
+    let directory = try directory(of: "key-a")
+    let file = "\(directory)/0000000000000007.json"
+    var document = sandbox.bytes(try metadataFile(of: "key-b"))
+    if isNewer {
+      let text = String(decoding: document.dropLast(36), as: UTF8.self)
+      let covered = Array(text.replacing("\"format\": 1,", with: "\"format\": 9,").utf8)
+      let store = try sandbox.open()
+      let sum = Hexadecimal.string(Checksum.of(covered, seed: store.hashSeed))
+      store.close()
+      document = covered + Array(",\n \"checksum\": \"\(sum)\"\n}\n".utf8)
+    } else {
+      let other = StoreSandbox()
+      let store = try other.open()
+      try store.put([1], for: "x")
+      store.close()
+      document = other.bytes(try #require(other.metadataFiles.first))
+    }
+    let body = "\(directory)/\(String(repeating: "e", count: 32)).body"
+    let place = try metadataFile(of: "key-c")
+    for (name, bytes) in [(file, document), (body, [1, 2, 3]), (place, document)] {
+      try Data(bytes).write(to: URL(fileURLWithPath: sandbox.inside(name)))
+    }
+    try compare()
+    for name in [file, place] { #expect(sandbox.bytes(name) == document) }
+    #expect(sandbox.bytes(body) == [1, 2, 3])
+    try expectHits(["key-a", "key-b", "key-c"])
   }
 
   @Test func `files that the journal writes again do not replace those of another entry`() throws {
