@@ -48,6 +48,7 @@ package final class Faults: Sendable {
     var blockBytes: UInt64?
     var availableBytes: UInt64?
     var availableFiles: UInt64?
+    var fileNumber: UInt64?
     var owner: UInt32?
     var mode: UInt16?
     var names: [Int32: String] = [:]
@@ -98,6 +99,12 @@ package final class Faults: Sendable {
   package var availableFiles: UInt64? {
     get { state.withLock { $0.availableFiles } }
     set { state.withLock { $0.availableFiles = newValue } }
+  }
+
+  /// The inode number that all files seem to have, so that each is every other one by another path.
+  package var fileNumber: UInt64? {
+    get { state.withLock { $0.fileNumber } }
+    set { state.withLock { $0.fileNumber = newValue } }
   }
 
   /// The owner that all files seem to have.
@@ -228,6 +235,7 @@ package struct FaultyFiles: FileSystem {
 
   private func disguise(_ status: FileStatus) -> FileStatus {
     var status = status
+    if let number = faults.fileNumber { status.fileNumber = number }
     if let owner = faults.owner { status.owner = owner }
     if let mode = faults.mode { status.mode = mode }
     return status

@@ -89,6 +89,11 @@ extension Catalog {
     }
   }
 
+  /// Returns whether the journal is whole, and ends before a number.
+  package func isBeyondJournal(_ sequence: UInt64?) -> Bool {
+    reader.withCurrentState { $0.journal.isWhole && (sequence ?? 0) > $0.journal.sequence }
+  }
+
   /// Returns whether the journal has a segment with this number now.
   package func hasSegment(_ number: UInt32) -> Bool {
     state.withLock { $0.journal.segment(number) != nil }

@@ -132,13 +132,16 @@ extension Recovery {
     guard let document = try tree.wholeDocument(hash, variant, entries),
       old != nil || !isRemoved(document, hash)
     else { return false }
-    return try takeUp(document, hash, entries, replacing: old)
+    return try takeUp(document, hash, entries, replacing: old, isElsewhere: false)
   }
 
-  /// Does the same for an entry whose metadata file is elsewhere, and whose body is in its place.
+  /// Does the same for an entry whose body is in its place.
+  ///
+  /// - Parameter isElsewhere: whether the metadata file was found at another place. It may come from a copy
+  ///   of the store, so its number does not show that a whole journal has lost records.
   package func takeUp(
     _ document: MetadataDocument, _ hash: KeyHash, _ entries: EntriesDirectory,
-    replacing old: Slot?
+    replacing old: Slot?, isElsewhere: Bool
   ) throws(StoreError) -> Bool {
     guard let file = try tree.bodyFile(hash, document, entries) else { return false }
     let isSameFile =
@@ -153,7 +156,7 @@ extension Recovery {
         return true
       }
     }
-    try noteLostRecords(document)
+    if !isElsewhere { try noteLostRecords(document) }
     if document.body != nil { writer.requireFormat2() }
     var isThere = false
     let placed = try writer.append { state throws(StoreError) -> [[UInt8]] in
@@ -162,8 +165,10 @@ extension Recovery {
         isThere = true
         guard let old, state.index[number].isSameRecord(as: old) else { return [] }
       }
-      // The journal is not whole, so its next number has to be higher than those in the tree.
-      state.journal.sequence = max(state.journal.sequence, document.sequence ?? 0)
+      // The next number of a journal that is not whole has to be higher than those in the tree.
+      if !state.journal.isWhole {
+        state.journal.sequence = max(state.journal.sequence, document.sequence ?? 0)
+      }
       return [record.settled(with: document.body)]
     }
     return placed != nil || isThere

@@ -17,7 +17,9 @@ extension Mender {
       name, of: directory, held: Layout.shardNumber(of: scene.hash), shard.entries, scene.path)
     switch placement {
     case .placed: break
-    case .waiting: try moveOut(name, facts, scene, directory, shard)
+    case .waiting:
+      guard let document = try readDocument(name, directory, scene.path) else { return false }
+      try moveOut(document, variant, scene, directory, shard)
     case .copy, .refused:
       // If another entry has taken the place, this may be the only copy.
       let wasRemoved = try wasRemoved(facts)
@@ -31,24 +33,22 @@ extension Mender {
   }
 
   private func moveOut(
-    _ metadata: PathName, _ facts: DocumentFacts, _ scene: KeyScene,
+    _ document: MetadataDocument, _ variant: UInt64, _ scene: KeyScene,
     _ source: borrowing Descriptor, _ shard: borrowing Shard
   ) throws(StoreError) {
     pass.hasUnplaced.set()
     let name = Layout.misplaced(from: scene.hash)
-    let path = Array(scene.path.dropLast(Layout.key(scene.hash).count)) + name.bytes
-    pass.detours.insert(path)
-    let target = try make(name, shard, path)
-    try link(metadata, of: source, to: metadata, in: target, path)
-    if !facts.hasBody {
-      let body = Layout.body(facts.digest)
-      try link(body, of: source, to: body, in: target, path)
-    }
-    try synchronize(target, scene.hash, shard.entries, path)
+    pass.detours.insert(Array(scene.path.dropLast(Layout.key(scene.hash).count)) + name.bytes)
+    try recovery.copyAside(
+      document, variant, hasBody: document.body == nil, in: source, name, of: scene.hash, shard)
+    try synchronize(make(name, shard, scene.path), scene.hash, shard.entries, scene.path)
   }
 
-  /// Whether what may be the only copy is quarantined. A pass that waits may still find a place for it.
-  private var movesOthers: Bool { level == .all && pass.missing != .wait }
+  /// Whether what may be the only copy is quarantined. A pass that waits may still find a place for it, and a
+  /// journal that is not whole may have another entry there.
+  private var movesOthers: Bool {
+    level == .all && pass.missing != .wait && catalog.isJournalWhole
+  }
 
   /// Returns whether the body file of an entry is whole.
   func isWhole(

@@ -90,9 +90,28 @@ extension Mender {
   ) throws(StoreError) -> Placement {
     guard let document = try readDocument(name, source, path) else { return .refused }
     let hash = KeyHash(hashing: document.entry.key, seed: store.hashSeed)
+    try checkIsElsewhere(name, of: source, document, hash, entries, path)
     let placement = try place(name, of: source, document, hash, held: held, entries, path)
     if placement == .refused, try hasEntry(document, hash, entries) { return .copy }
     return placement
+  }
+
+  /// Throws an error if a metadata file in a wrong place is the very file in its place, by another path.
+  private func checkIsElsewhere(
+    _ name: PathName, of source: borrowing Descriptor, _ document: MetadataDocument,
+    _ hash: KeyHash, _ entries: EntriesDirectory, _ path: [UInt8]
+  ) throws(StoreError) {
+    guard name.bytes == Layout.metadata(document.entry.variant).bytes,
+      let place = try tree.openKey(hash, at: Layout.keyPath(hash), in: entries.directory)
+    else { return }
+    let isSame = try guarded(path) { () throws(SystemError) in
+      try fileSystem.status(of: place.raw).fileNumber
+        == fileSystem.status(of: source.raw).fileNumber
+    }
+    if !isSame { return }
+    throw StoreError(
+      .inputOutput, path: "\(store.path)/\(String(decoding: path, as: UTF8.self))",
+      cause: "it is entries/\(Layout.keyPath(hash).text) by another path", remedy: "unmount it")
   }
 
   private func place(
@@ -133,7 +152,7 @@ extension Mender {
     let slot = catalog.slot(hash, entry.variant)
     let standing = try standing(for: entry, hash, entries)
     if let slot, isNewer(document, than: slot, standing) {
-      return try replace(slot, with: document, standing, of: source, hash, entries, path)
+      return try replace(slot, with: document, name, standing, of: source, hash, entries, path)
     }
     // An entry that only the journal has is newer than any file.
     if slot?.isUnsettled == true { return .refused }
@@ -146,6 +165,9 @@ extension Mender {
       return .refused
     }
     if case .others = standing { return .waiting }
+    if slot == nil, case .nothing = standing, catalog.isBeyondJournal(document.sequence) {
+      return try replace(nil, with: document, name, standing, of: source, hash, entries, path)
+    }
     let target = try makeKey(Layout.keyPath(hash), entries)
     let raw = target.raw
     let (there, mine) = try guarded(path) { () throws(SystemError) in
@@ -203,10 +225,13 @@ extension Mender {
       && (created > known.created || created == known.created && !journalDecides)
   }
 
-  /// Puts a newer version in the place of an entry. Its record comes before its metadata file, and both
-  /// get a number after all others. After a kill, the newer version is still at its wrong place, too.
+  /// Puts a newer version in the place of an entry, or an entry in its place. Its record comes before its
+  /// metadata file. After a kill, the version is still at its wrong place, too.
+  ///
+  /// The file keeps its number, so that a still newer version is known as such, unless the journal does
+  /// not reach that far.
   private func replace(
-    _ old: Slot, with document: MetadataDocument, _ standing: Standing,
+    _ old: Slot?, with document: MetadataDocument, _ name: PathName, _ standing: Standing,
     of source: borrowing Descriptor, _ hash: KeyHash, _ entries: EntriesDirectory, _ path: [UInt8]
   ) throws(StoreError) -> Placement {
     switch standing {
@@ -222,13 +247,18 @@ extension Mender {
       try link(body, of: source, to: body, in: target, path)
     }
     try synchronize(target, hash, entries, path)
-    guard try recovery.takeUp(document, hash, entries, replacing: old),
+    let isBeyond = catalog.isBeyondJournal(document.sequence)
+    guard try recovery.takeUp(document, hash, entries, replacing: old, isElsewhere: true),
       let slot = catalog.slot(hash, entry.variant)
     else { return .waiting }
-    try recovery.writeMetadata(of: slot, in: target, entries)
+    if isBeyond {
+      try recovery.writeMetadata(of: slot, in: target, entries)
+    } else {
+      try link(name, of: source, to: Layout.metadata(entry.variant), in: target, path)
+    }
     try synchronize(target, hash, entries, path)
     let found = try readForeign(target, path)
-    if old.hasBodyFile, !found.hasUnknown, found.users[old.digest] == nil,
+    if let old, old.hasBodyFile, !found.hasUnknown, found.users[old.digest] == nil,
       try !hasBodyFile(old.digest, of: hash)
     {
       try remove([Layout.body(old.digest)], in: target, path)

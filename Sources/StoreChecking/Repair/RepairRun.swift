@@ -29,7 +29,7 @@ struct RepairRun {
       pass = CheckPass(next(after: pass, told), detours)
       told.beginPass()
       let last = try CheckRun(checker, options, pass, told, hashed).perform()
-      told.endPass(isPartial: last.partialCause != nil)
+      told.endPass(isPartial: last.partialCause != nil || pass.missing == .wait)
       report.partialCause = last.partialCause
       (report.entries, report.unsettled, report.files) = (last.entries, last.unsettled, last.files)
       (report.bodyBytes, report.journalBytes) = (last.bodyBytes, last.journalBytes)

@@ -2,6 +2,7 @@ import CLibrary
 import CacheFormat
 import CacheStore
 import CacheSystem
+import Foundation
 import SimulatedFiles
 import StoreChecking
 import Testing
@@ -87,6 +88,69 @@ import Testing
       let repaired = try sandbox.expectRepaired(level)
       #expect(repaired.report.lostEntries == 0)
       #expect(try body(sandbox) == Self.newer, "\(level)")
+    }
+  }
+
+  @Test(arguments: [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]])
+  func `the newest of three versions is placed, in whatever order they are found`(
+    order: [Int]
+  ) throws {
+    for level in RepairLevel.allCases {
+      let sandbox = CheckSandbox()
+      try sandbox.fill { try $0.put([3], for: "other", variant: 7) }
+      let place = try sandbox.directory(of: "a")
+      for version in 0..<3 {
+        try sandbox.fill { try $0.put([UInt8(version)], for: "a") }
+        try sandbox.copyDirectory(place, to: "../\(version)")
+      }
+      try sandbox.removeTree(place)
+      for (version, path) in zip(order, [place, "p0", "p1"]) {
+        try sandbox.move("../\(version)", to: path)
+      }
+      try sandbox.removeTree("journal")
+      try sandbox.makeDirectory("journal")
+      let repaired = try sandbox.expectRepaired(level)
+      #expect(repaired.report.lostEntries == 0)
+      #expect(try body(sandbox) == [2], "\(level)")
+    }
+  }
+
+  @Test func `an entry from a later copy of the store costs no entry of the log`() throws {
+    for level in RepairLevel.allCases {
+      let sandbox = CheckSandbox()
+      try sandbox.fill(settling: .within(seconds: 60)) { try $0.put([3], for: "other", variant: 7) }
+      let copy = sandbox.path + "/copy"
+      try FileManager.default.copyItem(atPath: sandbox.root, toPath: copy)
+      let later = try Store(at: copy, options: Options(settling: .atOnce))
+      for number in 0..<20 { try later.put([UInt8(number)], for: "filler") }
+      try later.put(Self.newer, for: "a")
+      later.close()
+      let store = try Store(at: sandbox.root, options: Options(settling: .within(seconds: 3_600)))
+      try store.put([4], for: "logged")
+      #expect(store.statistics.unsettledEntries == 1)
+      try sandbox.move("../copy/\(try sandbox.directory(of: "a"))", to: "zz")
+      #expect(try sandbox.repair(level).unrepaired == [])
+      #expect(store.lookUp("logged").entry?.body == [4], "\(level)")
+      store.close()
+      #expect(try body(sandbox) == Self.newer)
+      #expect(try sandbox.check(.deep).findings == [])
+    }
+  }
+
+  @Test func `a directory that is the place of its entry by another path is left alone`() throws {
+    for level in RepairLevel.allCases {
+      let sandbox = CheckSandbox()
+      try sandbox.fill { store in
+        try store.put(Self.older, for: "a")
+        try store.put([3], for: "other", variant: 7)
+      }
+      try sandbox.copyDirectory(try sandbox.directory(of: "a"), to: "zz")
+      let files = FaultyFiles()
+      files.faults.fileNumber = 7
+      let repaired = try sandbox.repair(level, fileSystem: files)
+      #expect(repaired.unrepaired.map(\.kind).contains(.entryMisplaced), "\(level)")
+      #expect(try sandbox.names("zz").count == 2)
+      #expect(try body(sandbox) == Self.older)
     }
   }
 
