@@ -1,3 +1,4 @@
+internal import CLibrary
 internal import CacheFormat
 internal import CacheSystem
 
@@ -21,10 +22,15 @@ extension Recovery {
       hasMisplaced = true
       guard isWhole || slots.contains(where: { $0.variant == variant }) else { continue }
       let hasBody = document.body == nil && found.contains(.body(document.entry.digest))
-      try copyAside(
-        document, variant, hasBody: hasBody, in: directory, Layout.misplaced(from: hash), of: hash,
-        shard)
-      tree.discard(Layout.metadata(variant), in: directory.raw)
+      let name = Layout.misplaced(from: hash)
+      try copyAside(document, variant, hasBody: hasBody, in: directory, name, of: hash, shard)
+      do throws(SystemError) {
+        try fileSystem.removeFile(Layout.metadata(variant), in: directory.raw)
+      } catch {
+        // Otherwise each comparison would make another copy.
+        _ = tree.staging.removeReplaced(name, in: shard.directory)
+        throw StoreError(error, path: "\(path)/entries/\(Layout.keyPath(hash).text)")
+      }
     }
     return hasMisplaced
   }
@@ -39,19 +45,29 @@ extension Recovery {
   ) throws(StoreError) {
     let session = try writer.ownSession()
     let new = Layout.replaced(hash, session.unusedNumber())
-    let body = Layout.body(document.entry.digest)
     try system("\(path)/entries/\(Layout.keyPath(hash).text)") { () throws(SystemError) in
-      try fileSystem.makeDirectory(new, in: session.directory.raw, mode: StorePlace.directoryMode)
+      func make(_ name: PathName, in parent: borrowing Descriptor) throws(SystemError) {
+        try fileSystem.makeDirectory(name, in: parent.raw, mode: StorePlace.directoryMode)
+        do throws(SystemError) {
+          let target = try fileSystem.open(name, in: parent, [.read, .directory])
+          let body = Layout.body(document.entry.digest)
+          if hasBody { try fileSystem.linkOrCopy(body, in: directory, to: body, in: target) }
+          try fileSystem.linkOrCopy(
+            Layout.metadata(variant), in: directory,
+            to: Layout.metadata(document.entry.variant), in: target)
+        } catch {
+          _ = tree.staging.removeReplaced(name, in: parent)
+          throw error
+        }
+      }
+      try make(new, in: session.directory)
       do throws(SystemError) {
-        let target = try fileSystem.open(new, in: session.directory, [.read, .directory])
-        if hasBody { try fileSystem.linkOrCopy(body, in: directory, to: body, in: target) }
-        try fileSystem.linkOrCopy(
-          Layout.metadata(variant), in: directory,
-          to: Layout.metadata(document.entry.variant), in: target)
         try fileSystem.rename(new, in: session.directory.raw, to: name, in: shard.directory.raw)
       } catch {
         _ = tree.staging.removeReplaced(new, in: session.directory)
-        throw error
+        // The shard is a volume of its own.
+        guard error.code == EXDEV else { throw error }
+        try make(name, in: shard.directory)
       }
     }
   }

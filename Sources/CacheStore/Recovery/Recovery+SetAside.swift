@@ -167,13 +167,14 @@ extension Recovery {
     }
   }
 
-  /// Returns whether the metadata file in the place of an entry is that of another one, of which this may
-  /// be all that is left, with its body beside it.
+  /// Returns whether the metadata file in the place of an entry is that of another one, of another store,
+  /// or of a newer format. This may be all that is left of that entry, with its body beside it.
   private func isForeign(_ slot: Slot, in shard: borrowing Shard) -> Bool {
-    guard let directory = try? tree.openKey(slot.keyHash, in: shard),
-      let document = try? tree.document(Layout.metadata(slot.variant), in: directory)
-    else { return false }
-    return !tree.isPlaced(document, slot.keyHash, slot.variant)
+    guard let directory = try? tree.openKey(slot.keyHash, in: shard) else { return false }
+    do throws(ReadFailure) {
+      let document = try tree.document(Layout.metadata(slot.variant), in: directory)
+      return !tree.isPlaced(document, slot.keyHash, slot.variant)
+    } catch { return error == .foreign }
   }
 
   /// Moves files of a key's directory into a directory of their own in the quarantine, with a note:

@@ -132,35 +132,86 @@ import Testing
     Issue.record("there are more calls")
   }
 
+  /// Makes the metadata file of another store, or one with a newer format.
+  private func foreignDocument(isNewer: Bool) throws -> [UInt8] {
+    let other = isNewer ? sandbox : StoreSandbox()
+    let store = try other.open()
+    defer { store.close() }
+    try store.put([1], for: "foreign")
+    let file = try #require(
+      other.metadataFiles.first { Self.key(of: other.bytes($0)) == "foreign" })
+    let document = other.bytes(file)
+    try store.remove("foreign")
+    if !isNewer { return document }
+    let text = String(decoding: document.dropLast(36), as: UTF8.self)
+    let covered = Array(text.replacing("\"format\": 1,", with: "\"format\": 9,").utf8)
+    let sum = Hexadecimal.string(Checksum.of(covered, seed: store.hashSeed))
+    return covered + Array(",\n \"checksum\": \"\(sum)\"\n}\n".utf8)
+  }
+
   @Test(arguments: [false, true])
   func `files of another store, and of a newer format, are not touched`(isNewer: Bool) throws {
-    try makeStore()
+    let store = try sandbox.open(settling: .within(seconds: 3_600))
+    for key in Self.keys { try store.put(Self.body(key), for: key) }
+    try store.put([7], for: "embedded")
+    try store.settle()
+    store.close()
+    let document = try foreignDocument(isNewer: isNewer)
     let directory = try directory(of: "key-a")
-    let file = "\(directory)/0000000000000007.json"
-    var document = sandbox.bytes(try metadataFile(of: "key-b"))
-    if isNewer {
-      let text = String(decoding: document.dropLast(36), as: UTF8.self)
-      let covered = Array(text.replacing("\"format\": 1,", with: "\"format\": 9,").utf8)
-      let store = try sandbox.open()
-      let sum = Hexadecimal.string(Checksum.of(covered, seed: store.hashSeed))
-      store.close()
-      document = covered + Array(",\n \"checksum\": \"\(sum)\"\n}\n".utf8)
-    } else {
-      let other = StoreSandbox()
-      let store = try other.open()
-      try store.put([1], for: "x")
-      store.close()
-      document = other.bytes(try #require(other.metadataFiles.first))
-    }
-    let body = "\(directory)/\(String(repeating: "e", count: 32)).body"
-    let place = try metadataFile(of: "key-c")
-    for (name, bytes) in [(file, document), (body, [1, 2, 3]), (place, document)] {
+    let unread = try self.directory(of: "key-b")
+    let files =
+      try ["\(directory)/0000000000000007.json", metadataFile(of: "key-b")]
+      + [metadataFile(of: "key-c"), metadataFile(of: "embedded")]
+    let bodies = [directory, unread].map { "\($0)/\(String(repeating: "e", count: 32)).body" }
+    for name in sandbox.bodies where name.hasPrefix(unread) { sandbox.remove(name) }
+    for (name, bytes) in files.map({ ($0, document) }) + bodies.map({ ($0, [1, 2, 3]) }) {
       try Data(bytes).write(to: URL(fileURLWithPath: sandbox.inside(name)))
     }
-    try compare()
-    for name in [file, place] { #expect(sandbox.bytes(name) == document) }
-    #expect(sandbox.bytes(body) == [1, 2, 3])
-    try expectHits(["key-a", "key-b", "key-c"])
+    for _ in 0..<3 {
+      let store = try sandbox.open()
+      _ = ["key-b", "embedded"].map { store.lookUp($0) }
+      store.waitUntilIdle()
+      store.close()
+      try compare()
+      for name in files { #expect(sandbox.bytes(name) == document, "\(name)") }
+      for name in bodies { #expect(sandbox.bytes(name) == [1, 2, 3]) }
+    }
+    try expectHits(["key-a", "key-c"])
+  }
+
+  @Test func `where a shard is a volume of its own, files are copied aside, too`() throws {
+    try makeStore()
+    try exchange(try directory(of: "key-a"), try directory(of: "key-b"))
+    let files = FaultyFiles()
+    // That is the length of the name of a directory for misplaced files.
+    files.faults.set { call in
+      call.kind == .link || call.kind == .rename && call.name.count == 39
+        ? SystemError(EXDEV) : nil
+    }
+    try compare(files)
+    try expectWhole("key-a")
+    try expectWhole("key-b")
+  }
+
+  @Test func `files that cannot be removed are not copied at each opening`() throws {
+    try makeStore()
+    try exchange(try directory(of: "key-a"), try directory(of: "key-b"))
+    let names = Set(sandbox.tree("entries").keys)
+    let files = FaultyFiles()
+    let hasCopy = Mutex(false)
+    // The first removal after a directory got its name is that of the original.
+    files.faults.set { call in
+      hasCopy.withLock { hasCopy in
+        if call.kind == .rename, call.name.count == 39 { hasCopy = true }
+        guard hasCopy, call.kind == .removeFile else { return nil }
+        hasCopy = false
+        return SystemError(EACCES)
+      }
+    }
+    for _ in 0..<3 { try compare(files) }
+    #expect(Set(sandbox.tree("entries").keys).symmetricDifference(names) == [])
+    try expectWhole("key-a")
+    try expectWhole("key-b")
   }
 
   @Test func `files that the journal writes again do not replace those of another entry`() throws {
