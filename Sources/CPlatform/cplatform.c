@@ -183,6 +183,7 @@ static void fill_status(const struct stat *from, struct cp_status *to) {
   to->length = (uint64_t)from->st_size;
   to->allocated = (uint64_t)from->st_blocks * 512;
   to->file_number = (uint64_t)from->st_ino;
+  to->device = (uint64_t)from->st_dev;
   to->link_count = (uint64_t)from->st_nlink;
 #ifdef __APPLE__
   to->modified_nanoseconds =

@@ -28,6 +28,8 @@ package struct FileStatus: Sendable, Hashable {
   package var allocated: UInt64
   /// The inode number.
   package var fileNumber: UInt64
+  /// The number of the volume.
+  package var device: UInt64 = 0
   package var linkCount: UInt64
   /// The time of the last change of the content, in nanoseconds since 1970.
   package var modified: Int64
@@ -50,6 +52,11 @@ package struct FileStatus: Sendable, Hashable {
     self.owner = owner
     self.mode = mode
     self.kind = kind
+  }
+
+  /// Returns whether both are of one file.
+  package func isSameFile(as other: FileStatus) -> Bool {
+    (fileNumber, device) == (other.fileNumber, other.device)
   }
 }
 

@@ -215,5 +215,6 @@ extension FileStatus {
       length: found.length, allocated: found.allocated, fileNumber: found.file_number,
       linkCount: found.link_count, modified: found.modified_nanoseconds, owner: found.owner,
       mode: found.mode, kind: FileKind(rawValue: found.kind) ?? .other)
+    device = found.device
   }
 }

@@ -11,6 +11,7 @@ struct cp_status {
   uint64_t length;       // bytes
   uint64_t allocated;    // bytes actually allocated
   uint64_t file_number;  // inode
+  uint64_t device;       // the volume
   uint64_t link_count;
   int64_t modified_nanoseconds;  // since 1970
   uint32_t owner;                // user id

@@ -61,10 +61,13 @@ extension Mender {
     _ document: MetadataDocument, _ hash: KeyHash, _ entries: EntriesDirectory
   ) throws(StoreError) -> Bool {
     // Files that a whole journal does not know are going to be removed.
-    if journalDecides, catalog.slot(hash, document.entry.variant) == nil { return false }
+    let slot = catalog.slot(hash, document.entry.variant)
+    if journalDecides, slot == nil { return false }
     let path = Layout.keyPath(hash)
+    // An entry that was placed may have got a lower number.
+    let isSame = slot.flatMap { catalog.record(of: $0) }?.isSame(as: document.entry) ?? false
     guard case .entry(let other) = try standing(for: document.entry, hash, entries),
-      !document.version.isNewer(than: other.version),
+      isSame || !document.version.isNewer(than: other.version),
       let directory = try tree.openKey(hash, at: path, in: entries.directory)
     else { return false }
     if other.body != nil { return true }
@@ -105,8 +108,7 @@ extension Mender {
       let place = try tree.openKey(hash, at: Layout.keyPath(hash), in: entries.directory)
     else { return }
     let isSame = try guarded(path) { () throws(SystemError) in
-      try fileSystem.status(of: place.raw).fileNumber
-        == fileSystem.status(of: source.raw).fileNumber
+      try fileSystem.status(of: place.raw).isSameFile(as: fileSystem.status(of: source.raw))
     }
     if !isSame { return }
     throw StoreError(
@@ -175,7 +177,7 @@ extension Mender {
       do throws(SystemError) {
         there = try fileSystem.status(at: metadata, in: raw)
       } catch  where error == .notFound {}
-      return (there, try fileSystem.status(at: name, in: source.raw).fileNumber)
+      return (there, try fileSystem.status(at: name, in: source.raw))
     }
     var other: MetadataDocument?
     if case .entry(let document) = standing { other = document }
@@ -193,10 +195,13 @@ extension Mender {
         try link(body, of: source, to: body, in: target, path)
       }
       isNew = true
-    } else if slot == nil, there != nil, there?.fileNumber != mine {
+    } else if slot == nil, there != nil, there?.isSameFile(as: mine) != true {
       return .waiting
     }
-    if let slot, other == nil, slot.isEmbedded != (document.body != nil) {
+    // The record of a whole journal is the entry, whatever this file says of pin and times.
+    if let slot, other == nil,
+      catalog.isJournalWhole || slot.isEmbedded != (document.body != nil)
+    {
       try recovery.writeMetadata(of: slot, in: target, entries)
       isNew = true
     } else if other == nil {

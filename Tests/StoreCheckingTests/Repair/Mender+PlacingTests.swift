@@ -129,10 +129,39 @@ import Testing
       try store.put([4], for: "logged")
       #expect(store.statistics.unsettledEntries == 1)
       try sandbox.move("../copy/\(try sandbox.directory(of: "a"))", to: "zz")
+      try sandbox.copyDirectory("zz", to: "yy")
       #expect(try sandbox.repair(level).unrepaired == [])
       #expect(store.lookUp("logged").entry?.body == [4], "\(level)")
       store.close()
       #expect(try body(sandbox) == Self.newer)
+      #expect(try sandbox.check(.deep).findings == [])
+    }
+  }
+
+  @Test func `a pin in a later copy of the store costs no entry of the log`() throws {
+    for level in RepairLevel.allCases {
+      let sandbox = CheckSandbox()
+      try sandbox.fill(settling: .within(seconds: 60)) { store in
+        try store.put([3], for: "other", variant: 7)
+        try store.put(Self.older, for: "a")
+      }
+      let copy = sandbox.path + "/copy"
+      try FileManager.default.copyItem(atPath: sandbox.root, toPath: copy)
+      let later = try Store(at: copy, options: Options(settling: .atOnce))
+      for number in 0..<20 { try later.put([UInt8(number)], for: "filler") }
+      try later.pin("a")
+      later.close()
+      let place = try sandbox.directory(of: "a")
+      let store = try Store(at: sandbox.root, options: Options(settling: .within(seconds: 3_600)))
+      try store.put([4], for: "logged")
+      try sandbox.move("../copy/\(place)", to: "zz")
+      for name in try sandbox.names(place) where name.hasSuffix(".json") {
+        try sandbox.remove("\(place)/\(name)")
+      }
+      #expect(try sandbox.repair(level).unrepaired == [])
+      #expect(store.lookUp("logged").entry?.body == [4], "\(level)")
+      store.close()
+      #expect(try body(sandbox) == Self.older)
       #expect(try sandbox.check(.deep).findings == [])
     }
   }
