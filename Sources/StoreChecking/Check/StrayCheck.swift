@@ -111,7 +111,12 @@ struct StrayCheck {
     var (isDone, hasEmptied) = (true, false)
     var emptyShards: [PathName] = []
     let found = try fileSystem.names(in: directory.raw, where: { $1 == .directory })
-    if depth > CheckLimits.depth { return found.isEmpty }
+    if depth > CheckLimits.depth {
+      if found.isEmpty { return true }
+      // What lies deeper may be entries. In the end, `all` moves it to the quarantine unsearched.
+      run.pass.hasUnplaced.set()
+      return run.options.repair == .all && run.pass.missing != .wait
+    }
     for (name, _) in found {
       if run.cancellation.isSet { return false }
       do throws(SystemError) {
