@@ -274,7 +274,7 @@ let package = Package(
       "StoreMigration",
       [
         "StoreMigration", "SimulatedFiles", "HTTPCaching", "HTTPSemantics", "CacheStore",
-        "CacheFormat", "CacheSystem",
+        "CacheFormat", "CacheSystem", "ToolTesting",
       ]),
     tests(
       "LocalizedErrors",
@@ -363,7 +363,7 @@ let package = Package(
       [
         "CachingProxy", "CacheClient", "HTTPCaching", "RemoteTier", "CurlHTTP", "HTTPTransports",
         "HTTPSemantics", "CacheStore", "CacheFormat", "CacheSystem", "ClientTesting",
-        "LoopbackOrigin", "CLibrary", "CGnuTLSLibrary",
+        "LoopbackOrigin", "ToolTesting", "CLibrary", "CGnuTLSLibrary",
       ]),
     tests("SiteParsing", ["SiteParsing", "HTTPSemantics"]),
     tests(

@@ -3,6 +3,7 @@ import Foundation
 import HTTPSemantics
 import TestSupport
 import Testing
+import ToolTesting
 
 @testable import CachingProxy
 
@@ -75,16 +76,10 @@ import Testing
   private func curl(_ backend: ScriptedBackend, _ arguments: [String] = []) async throws -> String {
     try await withEncryption(backend) { port in
       try await onThread {
-        let process = Process()
-        process.executableURL = URL(filePath: "/usr/bin/curl")
-        process.arguments =
+        try Child.run(
+          "/usr/bin/curl",
           ["-s", "-i", "-k", "-m", "60"] + arguments + ["https://localhost:\(port)/"]
-        let output = Pipe()
-        process.standardOutput = output
-        try process.run()
-        let data = output.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
-        return String(decoding: data, as: UTF8.self)
+        ).output
       }
     }
   }

@@ -2,9 +2,6 @@ import Foundation
 package import ToolTesting
 
 /// A program of the system that runs, with what it says.
-///
-/// Foundation's Process is not for that: started by several tests at once it has crashed, and it
-/// passes on the signals that its thread blocks.
 package struct Program: Sendable {
   package let child: Child
   /// What comes from standard output and standard error, in pieces, to the end of the program.

@@ -2,6 +2,7 @@ import Foundation
 import HTTPSemantics
 import TestSupport
 import Testing
+import ToolTesting
 
 @testable import CachingProxy
 
@@ -41,20 +42,16 @@ import Testing
   /// The DOM of a page once it and its script are loaded.
   private static func dom(_ url: String) throws -> String {
     let profile = TemporaryFolder()
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: try #require(browser))
-    process.arguments = [
-      "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run",
-      "--disable-background-networking", "--user-data-dir=\(profile.path)", "--dump-dom", url,
-    ]
-    let output = Pipe()
-    process.standardOutput = output
-    process.standardError = FileHandle.nullDevice
-    try process.run()
-    let data = output.fileHandleForReading.readDataToEndOfFile()
-    process.waitUntilExit()
-    #expect(process.terminationStatus == 0)
-    return String(decoding: data, as: UTF8.self)
+    let errors = try openFile("/dev/null", O_WRONLY)
+    defer { close(errors) }
+    let (status, output) = try Child.run(
+      try #require(browser),
+      [
+        "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run",
+        "--disable-background-networking", "--user-data-dir=\(profile.path)", "--dump-dom", url,
+      ], errors: errors)
+    #expect(status == 0)
+    return output
   }
 
   @Test func `A page of the proxy brings its policy to the client`() async throws {

@@ -1,6 +1,7 @@
 import CacheSystem
 import Foundation
 import Testing
+import ToolTesting
 
 @testable import StoreMigration
 
@@ -84,22 +85,14 @@ struct PrivateCopyTests {
   @Test func `a database that another process writes to is busy in place`() throws {
     let sandbox = try SourceSandbox()
     let path = try sandbox.database("m", Manifest.table + Manifest.row("https://a/"))
-    let writer = Process()
-    writer.executableURL = URL(filePath: "/usr/bin/env")
     let script = """
       import sqlite3, sys
       c = sqlite3.connect(sys.argv[1], isolation_level=None); c.execute('begin exclusive')
       print('locked', flush=True); sys.stdin.read()
       """
-    writer.arguments = ["python3", "-c", script, path]
-    let (input, output) = (Pipe(), Pipe())
-    writer.standardInput = input
-    writer.standardOutput = output
-    try writer.run()
-    #expect(output.fileHandleForReading.availableData.count > 0)
+    let writer = try Writer(script, path)
     #expect(sandbox.cause(path, copyLimit: 0) == .busy)
-    try input.fileHandleForWriting.close()
-    writer.waitUntilExit()
+    try writer.end()
     #expect(sandbox.cause(path, copyLimit: 0) == nil)
   }
 
@@ -114,19 +107,34 @@ struct PrivateCopyTests {
       while not select.select([sys.stdin], [], [], 0)[0]:
           open(path, 'w').close(); os.unlink(path)
       """
-    let writer = Process()
-    writer.executableURL = URL(filePath: "/usr/bin/env")
-    writer.arguments = ["python3", "-c", script, path]
-    let (input, output) = (Pipe(), Pipe())
-    writer.standardInput = input
-    writer.standardOutput = output
-    try writer.run()
-    #expect(output.fileHandleForReading.availableData.count > 0)
+    let writer = try Writer(script, path)
     for _ in 0..<200 {
       let cause = sandbox.cause(path)
       #expect(cause == nil || cause == .busy)
     }
-    try input.fileHandleForWriting.close()
-    writer.waitUntilExit()
+    try writer.end()
+  }
+}
+
+/// Another process, whose Python program says that it has begun, and ends with its input.
+private struct Writer {
+  private let child: Child
+  private let (input, output): (ToolTesting.Pipe, ToolTesting.Pipe)
+
+  init(_ script: String, _ path: String) throws {
+    (input, output) = (try ToolTesting.Pipe(), try ToolTesting.Pipe())
+    child = try Child(
+      "/usr/bin/env", ["python3", "-c", script, path].map { Array($0.utf8) },
+      descriptors: [input.reader, output.writer])
+    close(input.reader)
+    close(output.writer)
+    #expect(try !read(output.reader, atMost: 64).isEmpty)
+  }
+
+  func end() throws {
+    close(input.writer)
+    let status = try child.wait()
+    close(output.reader)
+    #expect(status == 0)
   }
 }

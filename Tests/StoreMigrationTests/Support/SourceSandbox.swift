@@ -2,6 +2,7 @@ import Foundation
 import StoreMigration
 import TestSupport
 import Testing
+import ToolTesting
 
 /// A folder for one test, removed at its end.
 final class SourceSandbox {
@@ -97,16 +98,9 @@ enum Python {
 
   /// Gives what a program prints.
   static func run(_ arguments: [String]) throws -> String {
-    let process = Process()
-    process.executableURL = URL(filePath: "/usr/bin/env")
-    process.arguments = ["python3", "-B"] + arguments
-    let output = Pipe()
-    process.standardOutput = output
-    try process.run()
-    let text = try output.fileHandleForReading.readToEnd() ?? Data()
-    process.waitUntilExit()
-    guard process.terminationStatus == 0 else { throw CocoaError(.executableRuntimeMismatch) }
-    return String(decoding: text, as: UTF8.self)
+    let (status, output) = try Child.run("/usr/bin/env", ["python3", "-B"] + arguments)
+    guard status == 0 else { throw CocoaError(.executableRuntimeMismatch) }
+    return output
   }
 }
 
