@@ -215,7 +215,7 @@ extension FileSystem {
     }
     // Its process has the lock as long as it lives.
     guard (try? tryLock(file)) == true, let status = try? status(of: file.raw),
-      (try? self.status(at: name, in: directory.raw))?.fileNumber == status.fileNumber
+      (try? self.status(at: name, in: directory.raw))?.identity == status.identity
     else { return }
     try? removeFile(name, in: directory.raw)
   }

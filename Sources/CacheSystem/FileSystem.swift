@@ -54,10 +54,14 @@ package struct FileStatus: Sendable, Hashable {
     self.kind = kind
   }
 
-  /// Returns whether both are of one file.
-  package func isSameFile(as other: FileStatus) -> Bool {
-    (fileNumber, device) == (other.fileNumber, other.device)
-  }
+  /// The file itself, whatever its names.
+  package var identity: FileIdentity { FileIdentity(device: device, fileNumber: fileNumber) }
+}
+
+/// A file of the machine. Another one may get its numbers once it is removed.
+package struct FileIdentity: Sendable, Hashable {
+  let device: UInt64
+  let fileNumber: UInt64
 }
 
 /// The status of a volume, from statvfs(3).

@@ -119,7 +119,7 @@ final class PartFile: @unchecked Sendable {
   ) throws(SystemError) -> Finding {
     let opened = try place.files.status(of: file.raw)
     guard opened.kind == .file else { throw .notAFile }
-    guard place.status(name)?.fileNumber == opened.fileNumber else { return .moved }
+    guard place.status(name)?.identity == opened.identity else { return .moved }
     let isOwn = isPrivate ? opened.isPrivateFile : opened.isOwnFile
     if isOwn, opened.linkCount == 1 { return .ours }
     try place.files.removeFile(name, in: place.folder)
@@ -140,7 +140,7 @@ final class PartFile: @unchecked Sendable {
   func status() throws(SystemError) -> FileStatus? {
     let status = try place.files.status(of: files.part.raw)
     guard status.length == content.written,
-      place.status(place.part)?.fileNumber == status.fileNumber
+      place.status(place.part)?.identity == status.identity
     else { return nil }
     return status
   }
@@ -159,7 +159,7 @@ final class PartFile: @unchecked Sendable {
   /// it.
   func remove() {
     guard let opened = try? place.files.status(of: files.part.raw),
-      place.status(place.part)?.fileNumber == opened.fileNumber
+      place.status(place.part)?.identity == opened.identity
     else { return }
     removeCompanions()
     place.remove(place.part)

@@ -46,7 +46,7 @@ struct UploadFile: Sendable {
   private func check(_ descriptor: borrowing Descriptor) throws(UploadError) {
     let now = try Self.status(of: descriptor, path)
     guard now.length == status.length, now.modified == status.modified,
-      now.fileNumber == status.fileNumber
+      now.identity == status.identity
     else { throw UploadError(.changed, path: path) }
   }
 

@@ -7,12 +7,12 @@ internal import Synchronization
 final class VerifiedBodies: Sendable {
   /// The identity of a file and its contents. Writing to a file changes its time or length.
   struct Identity: Hashable {
-    let fileNumber: UInt64
+    let file: FileIdentity
     let length: UInt64
     let modified: Int64
 
     init(_ status: FileStatus) {
-      fileNumber = status.fileNumber
+      file = status.identity
       length = status.length
       modified = status.modified
     }

@@ -168,7 +168,7 @@ package final class Journal: Sendable {
     guard let own = try? files.status(of: segment.file.raw),
       let named = try? files.status(at: Layout.segment(segment.number), in: place.journal.raw)
     else { return false }
-    return own.fileNumber == named.fileNumber
+    return own.identity == named.identity
   }
 
   // MARK: Changing segments. The caller holds the lock.

@@ -129,6 +129,6 @@ extension JournalReader {
     guard let present = try? fileSystem.status(at: Layout.entries, in: place.root.raw),
       let open = try? fileSystem.status(of: state.entries.directory.raw)
     else { return false }
-    return present.fileNumber != open.fileNumber
+    return present.identity != open.identity
   }
 }

@@ -71,7 +71,7 @@ extension StorePlace {
       try files.lock(file)
       // Another file may have replaced it meanwhile.
       guard let named = try? files.status(at: Layout.lock, in: root.raw),
-        try files.status(of: file.raw).fileNumber != named.fileNumber
+        try files.status(of: file.raw).identity != named.identity
       else { return file }
     }
   }

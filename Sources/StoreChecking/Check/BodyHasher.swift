@@ -120,12 +120,12 @@ final class HashedFiles: Sendable {
 
   init(keepsAll: Bool) { self.keepsAll = keepsAll }
 
-  private let files = Mutex<[UInt64: Hashed]>([:])
+  private let files = Mutex<[FileIdentity: Hashed]>([:])
 
   /// Returns the digest of a file; `nil` if it has not been read, or has changed since.
   func digest(of status: FileStatus) -> Digest? {
     files.withLock { files in
-      guard let found = files[status.fileNumber], found.length == status.length,
+      guard let found = files[status.identity], found.length == status.length,
         found.modified == status.modified
       else { return nil }
       return found.digest
@@ -135,7 +135,7 @@ final class HashedFiles: Sendable {
   func insert(_ status: FileStatus, _ digest: Digest) {
     files.withLock { files in
       if status.linkCount == 1, files.count >= Self.maximumFiles { return }
-      files[status.fileNumber] = Hashed(
+      files[status.identity] = Hashed(
         length: status.length, modified: status.modified, digest: digest)
     }
   }

@@ -13,7 +13,7 @@ final class SharedFiles: Sendable {
   }
 
   private struct Member {
-    var fileNumber: UInt64
+    var file: FileIdentity
     var hash: KeyHash
     var variant: UInt64
   }
@@ -29,13 +29,13 @@ final class SharedFiles: Sendable {
     guard let catalog = store.catalog, catalog.sharesFile(slot) else { return nil }
     let ring = Ring(digest: slot.digest, bodyFile: slot.bodyFile, length: slot.length)
     let mine = Member(
-      fileNumber: status.fileNumber, hash: slot.keyHash, variant: slot.variant)
+      file: status.identity, hash: slot.keyHash, variant: slot.variant)
     let first = members.withLock { members -> Member in
       if let first = members[ring] { return first }
       members[ring] = mine
       return mine
     }
-    if first.fileNumber == status.fileNumber { return nil }
+    if first.file == status.identity { return nil }
     if isStill(first, ring, store, catalog) {
       return Array("entries/".utf8) + Layout.bodyPath(first.hash, slot.digest).bytes
     }
@@ -57,6 +57,6 @@ final class SharedFiles: Sendable {
       let status = try? store.fileSystem.status(
         at: Layout.bodyPath(member.hash, ring.digest), in: store.entries.directory.raw)
     else { return false }
-    return status.fileNumber == member.fileNumber && isMember()
+    return status.identity == member.file && isMember()
   }
 }

@@ -108,7 +108,8 @@ extension Mender {
       let place = try tree.openKey(hash, at: Layout.keyPath(hash), in: entries.directory)
     else { return }
     let isSame = try guarded(path) { () throws(SystemError) in
-      try fileSystem.status(of: place.raw).isSameFile(as: fileSystem.status(of: source.raw))
+      try fileSystem.status(of: place.raw).identity
+        == fileSystem.status(of: source.raw).identity
     }
     if !isSame { return }
     throw StoreError(
@@ -195,7 +196,7 @@ extension Mender {
         try link(body, of: source, to: body, in: target, path)
       }
       isNew = true
-    } else if slot == nil, there != nil, there?.isSameFile(as: mine) != true {
+    } else if slot == nil, there != nil, there?.identity != mine.identity {
       return .waiting
     }
     // The record of a whole journal is the entry, whatever this file says of pin and times.

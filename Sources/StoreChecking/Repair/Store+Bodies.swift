@@ -35,7 +35,7 @@ extension Store {
     _ slot: Slot, _ take: (PathName) throws(StoreError) -> Bool
   ) throws(StoreError) -> Bool {
     let entries = catalog.entriesDirectory
-    var tried: Set<UInt64> = []
+    var tried: Set<FileIdentity> = []
     var failure: StoreError?
     for other in recovery.sharers(of: slot, most: Self.maximumSharers)
     where other.keyHash != slot.keyHash {
@@ -48,7 +48,7 @@ extension Store {
           } catch  where error == .notFound || error.isWrongKind { return nil }
         }
         guard let found, found.kind == .file, found.length == slot.length,
-          tried.insert(found.fileNumber).inserted
+          tried.insert(found.identity).inserted
         else { continue }
         if try take(path) { return true }
       } catch { failure = error }

@@ -54,7 +54,7 @@ final class TemporaryFolder {
         // If others can rename files in the place, another folder may have the name by now.
         let status = try files.status(of: descriptor.raw)
         guard status.isOwn, status.mode & 0o077 == 0 else { throw SystemError.othersFile }
-        if try files.status(at: name, in: parent.raw).fileNumber == status.fileNumber {
+        if try files.status(at: name, in: parent.raw).identity == status.identity {
           return Locked(name: name, descriptor: descriptor)
         }
       } catch  where error == .notFound { continue }

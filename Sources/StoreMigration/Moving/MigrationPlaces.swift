@@ -2,18 +2,6 @@ internal import CacheSystem
 
 /// Checks that source, destination and report do not overlap.
 package enum MigrationPlaces {
-  /// The identity of a folder. Another volume may have the same inode number, but not with the same
-  /// time to the nanosecond.
-  private struct Identity: Equatable {
-    let number: UInt64
-    let modified: Int64
-
-    init(_ status: FileStatus) {
-      number = status.fileNumber
-      modified = status.modified
-    }
-  }
-
   /// Throws for a destination that is the source, or is in its folder or above it.
   ///
   /// If the source is a database file, a store may be beside it.
@@ -21,15 +9,15 @@ package enum MigrationPlaces {
     guard let from = status(source) else { return }
     let place = place(of: destination)
     let above = ancestors(of: place)
-    if let to = status(place), Identity(to) == Identity(from) { throw .same(destination) }
+    if let to = status(place), to.identity == from.identity { throw .same(destination) }
     let folder = UserPath.split(source).folder
     for path in folders(of: source, from) {
-      if let identity = status(path).map(Identity.init), above.contains(identity) {
+      if let identity = status(path)?.identity, above.contains(identity) {
         throw .destinationInSource(destination, path)
       }
     }
     let aboveSource = ancestors(of: from.kind == .directory ? source : folder)
-    if let to = status(place).map(Identity.init), aboveSource.contains(to),
+    if let to = status(place)?.identity, aboveSource.contains(to),
       isStore(place)
     {
       throw .sourceInDestination(source, destination)
@@ -42,17 +30,17 @@ package enum MigrationPlaces {
   package static func check(
     report: String, source: String, destination: String
   ) throws(MigrationError) {
-    let (own, above) = (status(report).map(Identity.init), ancestors(of: report))
+    let (own, above) = (status(report)?.identity, ancestors(of: report))
     if let from = status(source) {
       let files = ["", "-wal", "-shm", "-journal"].compactMap { status(source + $0) }
       let folders = folders(of: source, from).compactMap { status($0) }
-      if files.contains(where: { Identity($0) == own })
-        || folders.contains(where: { above.contains(Identity($0)) })
+      if files.contains(where: { $0.identity == own })
+        || folders.contains(where: { above.contains($0.identity) })
       {
         throw .reportInSource(report, source)
       }
     }
-    if let to = status(destination), above.contains(Identity(to)) {
+    if let to = status(destination), above.contains(to.identity) {
       throw .reportInDestination(report, destination)
     }
   }
@@ -89,15 +77,15 @@ package enum MigrationPlaces {
   }
 
   /// Returns the folder, or the nearest one that exists, and all folders above it.
-  private static func ancestors(of path: String) -> [Identity] {
+  private static func ancestors(of path: String) -> [FileIdentity] {
     var path = path
     while status(path)?.kind != .directory {
       let parent = UserPath.split(path).folder
       if parent == path || parent == "." && path == "." { return [] }
       path = parent
     }
-    var found: [Identity] = []
-    while let identity = status(path).map(Identity.init), found.last != identity,
+    var found: [FileIdentity] = []
+    while let identity = status(path)?.identity, found.last != identity,
       found.count < 1_000
     {
       found.append(identity)
