@@ -27,6 +27,9 @@ package struct FormatError: Error, Sendable, Hashable {
   /// The description of the error, without the place.
   package var detail: String
 
+  /// Whether the document may be whole for another store, or for a newer version of this library.
+  package var isForeign: Bool { code == .newerFormat || code == .foreignStore }
+
   package init(_ code: Code, at offset: Int = 0, _ detail: String) {
     self.code = code
     self.offset = offset

@@ -143,8 +143,6 @@ extension Settler {
   func restore(_ located: Located) throws(StoreError) {
     if !located.slot.carriesBody { return }
     if (try? tree.isWholeBody(located)) == true, !isSeparate(located) { return }
-    let metadata = Layout.metadataPath(located.slot.keyHash, located.slot.variant)
-    if tree.isForeign(metadata, in: located.entries.directory) { return }
     guard let segment = located.segment,
       let (record, body) = try? catalog.readWhole(located, in: segment), let body
     else { return }

@@ -40,14 +40,6 @@ extension Recovery {
     return .newer
   }
 
-  /// Returns whether a directory has a metadata file of another store, or with a newer format. Any of the
-  /// other files may be its body.
-  func hasForeign(_ found: Set<Layout.KeyFile>, in directory: borrowing Descriptor) -> Bool {
-    for case .metadata(let variant) in found
-    where tree.isForeign(Layout.metadata(variant), in: directory) { return true }
-    return false
-  }
-
   /// Returns the sequence number of a record that the journal has lost, if the metadata files of a
   /// key prove it: a file is newer than its record in the journal, or has no record and a number
   /// that no record had when the store was opened. The caller holds the shard.
@@ -154,15 +146,21 @@ extension Recovery {
   /// Writes the metadata file of an entry from the journal, and replaces the present one. The
   /// caller holds the shard.
   ///
+  /// - Parameter known: the body that becomes a part of the file, if the caller has it. That in the record may
+  ///   be damaged.
   /// - Throws: an error also if the record cannot be read.
   package func writeMetadata(
-    of slot: Slot, in directory: borrowing Descriptor, _ entries: EntriesDirectory
+    of slot: Slot, in directory: borrowing Descriptor, _ entries: EntriesDirectory,
+    body known: [UInt8]? = nil
   ) throws(StoreError) {
     let located = catalog.state.withLock { $0.located(slot, in: entries) }
     let record: PutRecord
     let body: [UInt8]?
     do throws(ReadFailure) {
-      (record, body) = try catalog.readWithEmbedded(located)
+      (record, body) =
+        if let known { (try catalog.readRecord(located), known) } else {
+          try catalog.readWithEmbedded(located)
+        }
     } catch {
       throw .unreadable(journal.path(of: slot.segment))
     }

@@ -1,4 +1,3 @@
-internal import CLibrary
 internal import CacheFormat
 internal import CacheSystem
 
@@ -28,7 +27,7 @@ extension Recovery {
         try fileSystem.removeFile(Layout.metadata(variant), in: directory.raw)
       } catch {
         // Otherwise each comparison would make another copy.
-        _ = tree.staging.removeReplaced(name, in: shard.directory)
+        tree.staging.removeKeyDirectory(name, in: shard.directory)
         throw StoreError(error, path: "\(path)/entries/\(Layout.keyPath(hash).text)")
       }
     }
@@ -46,28 +45,19 @@ extension Recovery {
     let session = try writer.ownSession()
     let new = Layout.replaced(hash, session.unusedNumber())
     try system("\(path)/entries/\(Layout.keyPath(hash).text)") { () throws(SystemError) in
-      func make(_ name: PathName, in parent: borrowing Descriptor) throws(SystemError) {
-        try fileSystem.makeDirectory(name, in: parent.raw, mode: StorePlace.directoryMode)
-        do throws(SystemError) {
-          let target = try fileSystem.open(name, in: parent, [.read, .directory])
-          let body = Layout.body(document.entry.digest)
-          if hasBody { try fileSystem.linkOrCopy(body, in: directory, to: body, in: target) }
-          try fileSystem.linkOrCopy(
-            Layout.metadata(variant), in: directory,
-            to: Layout.metadata(document.entry.variant), in: target)
-        } catch {
-          _ = tree.staging.removeReplaced(name, in: parent)
-          throw error
-        }
-      }
-      try make(new, in: session.directory)
+      try fileSystem.makeDirectory(
+        new, in: session.directory.raw, mode: StorePlace.directoryMode)
       do throws(SystemError) {
+        let target = try fileSystem.open(new, in: session.directory, [.read, .directory])
+        let body = Layout.body(document.entry.digest)
+        if hasBody { try fileSystem.linkOrCopy(body, in: directory, to: body, in: target) }
+        try fileSystem.linkOrCopy(
+          Layout.metadata(variant), in: directory,
+          to: Layout.metadata(document.entry.variant), in: target)
         try fileSystem.rename(new, in: session.directory.raw, to: name, in: shard.directory.raw)
       } catch {
-        _ = tree.staging.removeReplaced(new, in: session.directory)
-        // The shard is a volume of its own.
-        guard error.code == EXDEV else { throw error }
-        try make(name, in: shard.directory)
+        tree.staging.removeKeyDirectory(new, in: session.directory)
+        throw error
       }
     }
   }

@@ -164,26 +164,18 @@ package final class Recovery: CatalogUser {
     try findLostRecords(&compared)
     // One key that cannot be read or repaired does not keep the others from it.
     var failure: StoreError?
-    if catalog.isIndexWhole {
-      for number in 0..<Layout.shardCount where compared[number] < .equal {
-        let uncleanCount = tree.staging.uncleanCount
-        var isEqual = true
-        try forEachKey(of: number) { hash, shard, entries throws(StoreError) in
-          if upkeep.isStopping { throw .closed(path) }
-          if isAsExpected(hash, Layout.key(hash), in: shard) { return }
-          do throws(StoreError) { try reconcile(hash, entries) } catch {
-            (failure, isEqual) = (error, false)
-          }
+    let version = catalog.isIndexWhole ? nil : catalog.state.withLock { $0.version }
+    for number in 0..<Layout.shardCount where version != nil || compared[number] < .equal {
+      let uncleanCount = tree.staging.uncleanCount
+      var isEqual = version == nil
+      try forEachKey(of: number) { hash, shard, entries throws(StoreError) in
+        if upkeep.isStopping { throw .closed(path) }
+        if version == nil, isAsExpected(hash, Layout.key(hash), in: shard) { return }
+        do throws(StoreError) { try reconcile(hash, entries) } catch {
+          (failure, isEqual) = (error, false)
         }
-        if isEqual, tree.staging.uncleanCount == uncleanCount { compared[number] = .equal }
       }
-      if let failure { throw failure }
-      return nil
-    }
-    let version = catalog.state.withLock { $0.version }
-    try forEachKey { hash, _, entries throws(StoreError) in
-      if upkeep.isStopping { throw .closed(path) }
-      do throws(StoreError) { try reconcile(hash, entries) } catch { failure = error }
+      if isEqual, tree.staging.uncleanCount == uncleanCount { compared[number] = .equal }
     }
     if let failure { throw failure }
     return version
@@ -287,30 +279,39 @@ package final class Recovery: CatalogUser {
           restoreMetadata(slot, in: directory, entries)
         }
       }
-      if isWhole || !hasMisplaced, !hasForeign(found, in: directory) {
-        removeUnknown(found.subtracting(expected(slots)), in: directory, isWhole: isWhole)
+      if isWhole || !hasMisplaced {
+        removeUnknown(found, but: expected(slots), in: directory, isWhole: isWhole)
       }
       if slots.isEmpty { tree.discardDirectory(Layout.key(hash), in: shard.directory.raw) }
     }
   }
 
-  /// Removes files to which no entry refers.
+  /// Removes files to which no entry refers, but no metadata file of another store or of a newer format, and
+  /// beside one no body: any may be its own.
   ///
   /// Nothing is removed if the journal is not whole and one of the files is a metadata file. That
   /// file is damaged, no crash explains it, and its body may be one of the others.
   private func removeUnknown(
-    _ files: Set<Layout.KeyFile>, in directory: borrowing Descriptor, isWhole: Bool
+    _ found: Set<Layout.KeyFile>, but known: Set<Layout.KeyFile>,
+    in directory: borrowing Descriptor, isWhole: Bool
   ) {
-    var bodies: [Digest] = []
-    for case .body(let digest) in files { bodies.append(digest) }
-    if !isWhole && bodies.count < files.count { return }
-    for file in files {
+    var (metadata, bodies): ([PathName], [PathName]) = ([], [])
+    var hasForeign = false
+    for file in found {
       switch file {
-      case .metadata(let variant): tree.discard(Layout.metadata(variant), in: directory.raw)
-      case .body(let digest): tree.discard(Layout.body(digest), in: directory.raw)
+      case .metadata(let variant):
+        let name = Layout.metadata(variant)
+        if tree.isForeign(name, in: directory) {
+          hasForeign = true
+        } else if !known.contains(file) {
+          metadata.append(name)
+        }
+      case .body(let digest): if !known.contains(file) { bodies.append(Layout.body(digest)) }
       case .foreign: break
       }
     }
+    if !isWhole && !metadata.isEmpty { return }
+    for name in hasForeign ? metadata : metadata + bodies { tree.discard(name, in: directory.raw) }
   }
 
   /// Sees to the bodies of all entries. If the index is built anew meanwhile, begins again.
@@ -353,6 +354,8 @@ package final class Recovery: CatalogUser {
 
   /// Writes the files of an entry again whose record still carries the body, unless they are intact.
   private func restore(_ located: Located) {
+    let metadata = Layout.metadataPath(located.slot.keyHash, located.slot.variant)
+    if tree.isForeign(metadata, in: located.entries.directory) { return }
     do throws(StoreError) { try settler.restore(located) } catch {
       // The record still has the body. It is tried again when its segment is dropped.
       events.send(.notSettled(error))

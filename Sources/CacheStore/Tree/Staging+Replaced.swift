@@ -99,7 +99,9 @@ extension Staging {
 
   private func delete(_ numbers: [UInt64], _ hash: KeyHash) {
     guard !numbers.isEmpty, let session else { return }
-    let left = numbers.filter { !removeReplaced(Layout.replaced(hash, $0), in: session.directory) }
+    let left = numbers.filter {
+      !removeKeyDirectory(Layout.replaced(hash, $0), in: session.directory)
+    }
     if left.isEmpty { return }
     replaced.withLock { $0.putBack(hash, left) }
     hasUnswept.store(true, ordering: .relaxed)
@@ -114,16 +116,17 @@ extension Staging {
         return names.count < Self.listedAtOnce
       }
       var isAnyGone = false
-      for name in names where removeReplaced(name, in: session) { isAnyGone = true }
+      for name in names where removeKeyDirectory(name, in: session) { isAnyGone = true }
       if !isAnyGone { return }
     }
   }
 
-  /// Deletes one directory. If it also has files that the store has not made, it is moved to the
-  /// quarantine.
+  /// Deletes a directory with files of a key. If it also has files that the store has not made, it is moved
+  /// to the quarantine.
   ///
   /// - Returns: whether it is gone.
-  func removeReplaced(_ name: PathName, in session: borrowing Descriptor) -> Bool {
+  @discardableResult
+  func removeKeyDirectory(_ name: PathName, in session: borrowing Descriptor) -> Bool {
     let directory: Descriptor
     do throws(SystemError) {
       directory = try fileSystem.open(name, in: session, [.read, .directory])

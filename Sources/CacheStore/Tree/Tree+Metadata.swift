@@ -35,7 +35,7 @@ extension Tree {
     do throws(FormatError) {
       return try MetadataDocument(decoding: bytes, hashSeed: hashSeed)
     } catch {
-      throw error.code == .foreignStore || error.code == .newerFormat ? .foreign : .damaged
+      throw error.isForeign ? .foreign : .damaged
     }
   }
 

@@ -179,18 +179,27 @@ import Testing
     try expectHits(["key-a", "key-c"])
   }
 
-  @Test func `where a shard is a volume of its own, files are copied aside, too`() throws {
+  @Test func `beside a foreign file, a removed entry does not come back`() throws {
     try makeStore()
-    try exchange(try directory(of: "key-a"), try directory(of: "key-b"))
-    let files = FaultyFiles()
-    // That is the length of the name of a directory for misplaced files.
-    files.faults.set { call in
-      call.kind == .link || call.kind == .rename && call.name.count == 39
-        ? SystemError(EXDEV) : nil
-    }
-    try compare(files)
-    try expectWhole("key-a")
-    try expectWhole("key-b")
+    let document = try foreignDocument(isNewer: true)
+    let directory = try directory(of: "key-a")
+    try FileManager.default.copyItem(
+      atPath: sandbox.inside(directory), toPath: sandbox.inside("kept"))
+    let store = try sandbox.open()
+    #expect(try store.remove("key-a") == 1)
+    store.close()
+    try FileManager.default.moveItem(
+      atPath: sandbox.inside("kept"), toPath: sandbox.inside(directory))
+    let foreign = "\(directory)/0000000000000007.json"
+    try Data(document).write(to: URL(fileURLWithPath: sandbox.inside(foreign)))
+    try compare()
+    // The body may be that of the foreign file.
+    #expect(sandbox.tree(directory).count == 2 && sandbox.bytes(foreign) == document)
+    sandbox.remove("journal")
+    let again = try sandbox.open()
+    again.waitUntilIdle()
+    #expect(!again.contains("key-a"))
+    again.close()
   }
 
   @Test func `files that cannot be removed are not copied at each opening`() throws {
