@@ -33,7 +33,7 @@ extension FindingKind {
     case .foreignFile:
       .init(
         .note, "The name is no part of the format.",
-        "Moved to the quarantine, except a directory that is too deep to be searched.", .all)
+        "Moved to the quarantine.", .all)
     case .wrongKind:
       .init(
         .fault,

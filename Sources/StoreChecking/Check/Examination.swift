@@ -243,7 +243,7 @@ struct Examination {
   private mutating func examineUnrecorded(_ variant: UInt64, _ file: MetadataScene) {
     let name = Layout.metadata(variant)
     if case .damaged(let error) = file.reading, context.hasIndex, context.isJournalWhole,
-      context.hasDeadSession, error.code != .newerFormat, error.code != .foreignStore
+      context.hasDeadSession, !error.isForeign
     {
       // The file was being written when a process was killed. The journal has no record of it.
       add(.entryUnrecorded, name, "its metadata file is not whole", variant)

@@ -103,7 +103,7 @@ struct StrayCheck {
 
   /// Searches the directories below a foreign one for entries. A repair removes those that it has emptied.
   ///
-  /// - Returns: whether no entry is left there that could not be read or placed, or lies too deep.
+  /// - Returns: whether no entry is left there that could not be read or placed, or lies too deep and stays.
   private func search(
     _ directory: borrowing Descriptor, _ path: [UInt8], depth: Int = 1
   ) throws(SystemError) -> Bool {
@@ -114,8 +114,11 @@ struct StrayCheck {
     if depth > CheckLimits.depth {
       if found.isEmpty { return true }
       // What lies deeper may be entries. In the end, `all` moves it to the quarantine unsearched.
+      if (run.options.repair ?? run.options.forecast) == .all, run.pass.missing != .wait {
+        return true
+      }
       run.pass.hasUnplaced.set()
-      return run.options.repair == .all && run.pass.missing != .wait
+      return false
     }
     for (name, _) in found {
       if run.cancellation.isSet { return false }

@@ -12,7 +12,7 @@ extension Mender {
     guard let slot, pass.missing != .wait else { return false }
     // If the journal has lost records, the entry may have been removed.
     if journalDecides, slot.carriesBody || !recovery.sharers(of: slot, most: 1).isEmpty {
-      let directory = try makeKey(scene, shard)
+      let directory = try make(Layout.key(scene.hash), shard, scene.path)
       if try recover(slot, in: directory, scene) {
         try recovery.writeMetadata(of: slot, in: directory, shard.entries)
         return true
@@ -243,7 +243,7 @@ extension Mender {
     return scene.metadata.contains { variant, file in
       switch file.reading {
       case .document: false
-      case .damaged(let error) where error.code == .foreignStore: true
+      case .damaged(let error) where error.isForeign: true
       default: catalog.settledSlot(scene.hash, variant) == nil
       }
     }

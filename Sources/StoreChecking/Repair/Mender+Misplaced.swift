@@ -87,7 +87,7 @@ extension Mender {
     }
     var found = try readForeign(directory, path)
     if !found.documents.isEmpty {
-      // What is placed is removed from it, which takes the right to write.
+      // Its owner must be allowed to write, so that what is placed can be removed from it.
       for raw in [parent, directory.raw] { try? fileSystem.permitOwner(raw) }
     }
     // Whether there is anything that is neither placed nor a copy, so that it may be the only one.

@@ -51,7 +51,7 @@ extension Mender {
       let other = document.entry
       return other.key == entry.key && other.variant == entry.variant ? .entry(document) : .others
     case .failure(let error):
-      return error.code == .foreignStore || error.code == .newerFormat ? .others : .nothing
+      return error.isForeign ? .others : .nothing
     case nil: return fileSystem.isMissing(name, in: directory.raw) ? .nothing : .others
     }
   }
@@ -64,10 +64,14 @@ extension Mender {
     let slot = catalog.slot(hash, document.entry.variant)
     if journalDecides, slot == nil { return false }
     let path = Layout.keyPath(hash)
+    guard case .entry(let other) = try standing(for: document.entry, hash, entries) else {
+      return false
+    }
     // An entry that was placed may have got a lower number.
-    let isSame = slot.flatMap { catalog.record(of: $0) }?.isSame(as: document.entry) ?? false
-    guard case .entry(let other) = try standing(for: document.entry, hash, entries),
-      isSame || !document.version.isNewer(than: other.version),
+    let isSame =
+      slot.flatMap { catalog.record(of: $0) }
+      .map { $0.isSame(as: document.entry) && $0.isSame(as: other.entry) } ?? false
+    guard isSame || !document.version.isNewer(than: other.version),
       let directory = try tree.openKey(hash, at: path, in: entries.directory)
     else { return false }
     if other.body != nil { return true }
@@ -203,7 +207,8 @@ extension Mender {
     if let slot, other == nil,
       catalog.isJournalWhole || slot.isEmbedded != (document.body != nil)
     {
-      try recovery.writeMetadata(of: slot, in: target, entries)
+      try recovery.writeMetadata(
+        of: slot, in: target, entries, body: slot.isEmbedded ? document.body : nil)
       isNew = true
     } else if other == nil {
       try link(name, of: source, to: metadata, in: target, path)

@@ -296,10 +296,6 @@ extension Mender {
     try tree.openKey(scene.hash, in: shard)
   }
 
-  func makeKey(_ scene: KeyScene, _ shard: borrowing Shard) throws(StoreError) -> Descriptor {
-    try make(Layout.key(scene.hash), shard, scene.path)
-  }
-
   /// Opens the directory of a key by its path in `entries`, and makes it if it is missing.
   func makeKey(
     _ path: PathName, _ entries: EntriesDirectory

@@ -265,6 +265,21 @@ import Testing
     #expect(try sandbox.check(.deep).findings == [])
   }
 
+  @Test(arguments: ["foo", "lost+found"])
+  func `directories that are too deep keep no missing entry`(top: String) throws {
+    let sandbox = try CheckSandbox.withOneEntry()
+    try sandbox.removeTree(try sandbox.directory(of: "a"))
+    var path = top
+    for number in 1...8 {
+      try sandbox.makeDirectory(path)
+      path += "/\(number)"
+    }
+    #expect(try sandbox.forecast(.quick).report.lostEntries == 1)
+    let repaired = try sandbox.repair(.all)
+    #expect(repaired.unrepaired == [] && repaired.report.lostEntries == 1)
+    #expect(try sandbox.check(.deep).findings == [])
+  }
+
   @Test func `entries at wrong places are counted as such, also beside foreign names`() throws {
     let sandbox = try CheckSandbox.withOneEntry()
     let shard = String(try sandbox.key().prefix(10))

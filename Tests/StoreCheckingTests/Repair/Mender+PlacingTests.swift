@@ -115,55 +115,109 @@ import Testing
     }
   }
 
-  @Test func `an entry from a later copy of the store costs no entry of the log`() throws {
-    for level in RepairLevel.allCases {
-      let sandbox = CheckSandbox()
-      try sandbox.fill(settling: .within(seconds: 60)) { try $0.put([3], for: "other", variant: 7) }
-      let copy = sandbox.path + "/copy"
-      try FileManager.default.copyItem(atPath: sandbox.root, toPath: copy)
-      let later = try Store(at: copy, options: Options(settling: .atOnce))
-      for number in 0..<20 { try later.put([UInt8(number)], for: "filler") }
-      try later.put(Self.newer, for: "a")
-      later.close()
-      let store = try Store(at: sandbox.root, options: Options(settling: .within(seconds: 3_600)))
-      try store.put([4], for: "logged")
-      #expect(store.statistics.unsettledEntries == 1)
-      try sandbox.move("../copy/\(try sandbox.directory(of: "a"))", to: "zz")
-      try sandbox.copyDirectory("zz", to: "yy")
-      #expect(try sandbox.repair(level).unrepaired == [])
-      #expect(store.lookUp("logged").entry?.body == [4], "\(level)")
-      store.close()
-      #expect(try body(sandbox) == Self.newer)
-      #expect(try sandbox.check(.deep).findings == [])
+  /// Repairs a store that has an entry in the log, and in a wrong place the files of an entry of a later
+  /// copy of the store.
+  ///
+  /// - Parameters:
+  ///   - filling: what the store has before it is copied, beside "other".
+  ///   - change: what is done to "a" in the copy.
+  ///   - move: moves the files of "a" from their directory in the copy, at the path that it gets.
+  private func repairWithLaterCopy(
+    _ level: RepairLevel, filling: (Store) throws -> Void, change: (Store) throws -> Void,
+    move: (CheckSandbox, _ copied: String) throws -> Void
+  ) throws -> CheckSandbox {
+    let sandbox = CheckSandbox()
+    try sandbox.fill(settling: .within(seconds: 60)) { store in
+      try store.put([3], for: "other", variant: 7)
+      try filling(store)
     }
+    let copy = sandbox.path + "/copy"
+    try FileManager.default.copyItem(atPath: sandbox.root, toPath: copy)
+    let later = try Store(at: copy, options: Options(settling: .atOnce))
+    for number in 0..<20 { try later.put([UInt8(number)], for: "filler") }
+    try change(later)
+    later.close()
+    let store = try Store(at: sandbox.root, options: Options(settling: .within(seconds: 3_600)))
+    try store.put([4], for: "logged")
+    #expect(store.statistics.unsettledEntries == 1)
+    try move(sandbox, "../copy/\(try sandbox.directory(of: "a"))")
+    #expect(try sandbox.repair(level).unrepaired == [])
+    #expect(store.lookUp("logged").entry?.body == [4], "\(level)")
+    store.close()
+    #expect(try sandbox.check(.deep).findings == [])
+    return sandbox
   }
 
-  @Test func `a pin in a later copy of the store costs no entry of the log`() throws {
-    for level in RepairLevel.allCases {
-      let sandbox = CheckSandbox()
+  @Test(arguments: RepairLevel.allCases)
+  func `an entry from a later copy of the store costs no entry of the log`(
+    level: RepairLevel
+  ) throws {
+    let sandbox = try repairWithLaterCopy(
+      level, filling: { _ in }, change: { try $0.put(Self.newer, for: "a") },
+      move: { sandbox, copied in
+        try sandbox.move(copied, to: "zz")
+        try sandbox.copyDirectory("zz", to: "yy")
+      })
+    #expect(try body(sandbox) == Self.newer)
+  }
+
+  @Test(arguments: RepairLevel.allCases)
+  func `a pin in a later copy of the store costs no entry of the log`(level: RepairLevel) throws {
+    let sandbox = try repairWithLaterCopy(
+      level, filling: { try $0.put(Self.older, for: "a") }, change: { try $0.pin("a") },
+      move: { sandbox, copied in
+        try sandbox.move(copied, to: "zz")
+        let place = try sandbox.directory(of: "a")
+        for name in try sandbox.names(place) where name.hasSuffix(".json") {
+          try sandbox.remove("\(place)/\(name)")
+        }
+      })
+    #expect(try body(sandbox) == Self.older)
+  }
+
+  /// Makes a store with an entry whose files have the body, unlike its record, which is damaged.
+  ///
+  /// - Parameter versions: the bodies that it was stored with, one after the other.
+  /// - Returns: the directory of the entry. Each older one is copied there, with its number.
+  private func makeEmbedded(_ sandbox: CheckSandbox, versions: [[UInt8]]) throws -> String {
+    try sandbox.fill { try $0.put([3], for: "other", variant: 7) }
+    for (number, version) in versions.enumerated() {
+      if number > 0 {
+        try sandbox.copyDirectory(try sandbox.directory(of: "a"), to: "../\(number)")
+      }
       try sandbox.fill(settling: .within(seconds: 60)) { store in
-        try store.put([3], for: "other", variant: 7)
-        try store.put(Self.older, for: "a")
+        try store.put(version, for: "a")
+        try store.settle()
       }
-      let copy = sandbox.path + "/copy"
-      try FileManager.default.copyItem(atPath: sandbox.root, toPath: copy)
-      let later = try Store(at: copy, options: Options(settling: .atOnce))
-      for number in 0..<20 { try later.put([UInt8(number)], for: "filler") }
-      try later.pin("a")
-      later.close()
-      let place = try sandbox.directory(of: "a")
-      let store = try Store(at: sandbox.root, options: Options(settling: .within(seconds: 3_600)))
-      try store.put([4], for: "logged")
-      try sandbox.move("../copy/\(place)", to: "zz")
-      for name in try sandbox.names(place) where name.hasSuffix(".json") {
-        try sandbox.remove("\(place)/\(name)")
-      }
-      #expect(try sandbox.repair(level).unrepaired == [])
-      #expect(store.lookUp("logged").entry?.body == [4], "\(level)")
-      store.close()
-      #expect(try body(sandbox) == Self.older)
-      #expect(try sandbox.check(.deep).findings == [])
     }
+    for name in try sandbox.names("journal") {
+      let found = Data(try sandbox.bytes("journal/\(name)")).firstRange(of: Data(versions.last!))
+      if let found { try sandbox.flip("journal/\(name)", at: found.lowerBound + 9) }
+    }
+    return try sandbox.directory(of: "a")
+  }
+
+  @Test(arguments: RepairLevel.allCases)
+  func `an entry whose record has a damaged body is placed with that of its file`(
+    level: RepairLevel
+  ) throws {
+    let sandbox = CheckSandbox()
+    let version = [UInt8](repeating: 5, count: 520)
+    try sandbox.move(try makeEmbedded(sandbox, versions: [version]), to: "zz")
+    #expect(try sandbox.repair(level).unrepaired == [])
+    #expect(try body(sandbox) == version)
+    #expect(try sandbox.check(.deep).findings == [])
+  }
+
+  @Test func `a newer version beside an older one in its place is no copy`() throws {
+    let sandbox = CheckSandbox()
+    let versions = [5, 6].map { [UInt8](repeating: $0, count: 520) }
+    let place = try makeEmbedded(sandbox, versions: versions)
+    try sandbox.move(place, to: "zz")
+    try sandbox.move("../1", to: place)
+    _ = try sandbox.repair(.safe)
+    let file = try sandbox.bytes("zz/0000000000000000.json")
+    #expect(try MetadataDocument(decoding: file).body == versions[1])
   }
 
   @Test func `a directory that is the place of its entry by another path is left alone`() throws {
