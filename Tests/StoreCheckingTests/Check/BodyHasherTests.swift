@@ -98,6 +98,16 @@ import Testing
     #expect(reading == .wrong(Digest(hashing: bytes + [1])))
   }
 
+  @Test func `a file of another volume with the same number is another file`() throws {
+    try write([1])
+    let directory = try RealFileSystem().open(userPath: folder.path, [.read, .directory])
+    var status = try RealFileSystem().status(at: Self.name, in: directory.raw)
+    let known = HashedFiles(keepsAll: true)
+    known.insert(status, Digest(hashing: [1]))
+    status.device += 1
+    #expect(known.digest(of: status) == nil)
+  }
+
   @Test func `a check that is cancelled stops in the middle of a long body`() throws {
     let bytes = bytes(8 * Self.buffer)
     try write(bytes)

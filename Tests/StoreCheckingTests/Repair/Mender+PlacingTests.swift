@@ -180,7 +180,7 @@ import Testing
   /// - Parameter versions: the bodies that it was stored with, one after the other.
   /// - Returns: the directory of the entry. Each older one is copied there, with its number.
   private func makeEmbedded(_ sandbox: CheckSandbox, versions: [[UInt8]]) throws -> String {
-    try sandbox.fill { try $0.put([3], for: "other", variant: 7) }
+    try sandbox.fill(settling: .within(seconds: 60)) { try $0.put([3], for: "other", variant: 7) }
     for (number, version) in versions.enumerated() {
       if number > 0 {
         try sandbox.copyDirectory(try sandbox.directory(of: "a"), to: "../\(number)")
