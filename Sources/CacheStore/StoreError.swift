@@ -112,7 +112,7 @@ extension StoreError {
     case .notFound:
       (code, remedy) = (
         .notFound,
-        "check the path; if the folder was deleted while the store was open, open it again"
+        "check the path; if the folder was deleted or moved meanwhile, open it or start the command again"
       )
     case _ where error.isWrongKind:
       (code, remedy) = (.notADirectory, "a part of the path is no folder; choose another")

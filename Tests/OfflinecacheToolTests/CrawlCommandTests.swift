@@ -92,8 +92,8 @@ import ToolTesting
     let run = try tool.run("crawl", "\(origin.base)/", "--depth", "9")
     #expect(run.status == 2)
     #expect(run.lines == [])
-    #expect(run.errors.contains(", so it has ended, and 1 known URL is left out; if the folder"))
-    #expect(run.errors.hasSuffix("was deleted or moved meanwhile, start the command again\n"))
+    #expect(run.errors.contains(", so it has ended, and 1 known URL is left out; check the path"))
+    #expect(run.errors.hasSuffix("moved meanwhile, open it or start the command again\n"))
     #expect(!origin.requests.contains { $0.target == "/c" })
   }
 

@@ -41,7 +41,7 @@ import ToolTesting
     let notices = end.errors.split(separator: "\n").filter { $0.contains("not stored") }
     #expect(notices.count == 1)
     #expect(
-      notices.first?.contains("was deleted or moved meanwhile, start the command again") == true)
+      notices.first?.contains("moved meanwhile, open it or start the command again") == true)
     #expect(!exists(serving.server.store))
   }
 

@@ -55,7 +55,7 @@ final class CrawlReport: Sendable {
         + "\(summary.disallowed) not allowed by robots.txt; "
         + "\(ByteCount(summary.bytes)) in \(seconds) s")
     guard summary.leftOut > 0 else { return summary }
-    if let error = summary.storeError?.forShell {
+    if let error = summary.storeError {
       let (when, remedy) =
         error.code == .leastRecent
         ? (

@@ -192,7 +192,7 @@ private final class StoringNotice: ProxyObserver {
     }
     guard isNew else { return }
     let words =
-      failure.map { "answers are not stored: \($0.forShell)" } ?? "answers are stored again"
+      failure.map { "answers are not stored: \($0)" } ?? "answers are stored again"
     // The threads of the server must not wait for a terminal.
     Task.detached { printMessage("offlinecache: \(words)") }
   }

@@ -36,9 +36,7 @@ func withStore<Result>(
 ) async throws -> Result {
   let store = try openStore(invocation, use, lag: lag)
   defer { store.close() }
-  do {
-    return try await work(store)
-  } catch { throw forShell(error) }
+  return try await work(store)
 }
 
 /// Opens the store that the command line names, calls `work`, and closes the store.
@@ -48,22 +46,8 @@ func withStore<Result>(
 ) throws -> Result {
   let store = try openStore(invocation, use, durability: durability)
   defer { store.close() }
-  do { return try work(store) } catch { throw forShell(error) }
+  return try work(store)
 }
-
-extension StoreError {
-  /// The error of an open store with a remedy for users of a shell, who cannot open it again.
-  var forShell: StoreError {
-    guard code == .notFound, errno != ENAMETOOLONG else { return self }
-    var error = self
-    error.remedy =
-      "if the folder of the store was deleted or moved meanwhile, start the command again"
-    return error
-  }
-}
-
-/// Returns an error of an open store in the words for users of a shell, and any other one as it is.
-func forShell(_ error: any Error) -> any Error { (error as? StoreError)?.forShell ?? error }
 
 /// Opens the store. For reading, a store that cannot be written is opened read-only.
 private func openStore(
