@@ -7,8 +7,8 @@ struct SourceURLTests {
   @Test(
     arguments: [
       ("no colon", SkipReason.badURL), (":", .badURL), ("1http://h/", .badURL),
-      ("file:///etc/passwd", .notHTTPURL), ("JavaScript:x", .notHTTPURL), ("http://h/a b", .badURL),
-      ("http://h/\u{A0}", .badURL), ("http://h/{a}", .badURL), ("http://", .badURL),
+      ("file:///etc/passwd", .notHTTPURL), ("JavaScript:x", .notHTTPURL), ("http://", .badURL),
+      ("http://h/\u{FFFD}", .badURL), ("http://h/a\nb", .badURL), ("http://a b/", .badURL),
     ])
   func `what is no URL of an entry is skipped with its reason`(text: String, expected: SkipReason) {
     let error = #expect(throws: RowError.self) { try SourceURL.check(text) }
@@ -16,7 +16,9 @@ struct SourceURLTests {
     #expect(reason == expected)
   }
 
-  @Test(arguments: ["http://h/", "HTTPS://User:pw@H:8080/a[1]?b#c", "http://h/\u{E4}"])
+  @Test(arguments: [
+    "http://h/", "HTTPS://User:pw@H:8080/a[1]?b#c", "http://h/\u{E4} {b}", "http://h/\u{A0}",
+  ])
   func `a URL is taken as its client wrote it`(text: String) {
     #expect(throws: Never.self) { try SourceURL.check(text) }
   }
