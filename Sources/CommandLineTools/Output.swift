@@ -34,6 +34,7 @@ package struct OutputError: Error, Hashable, CustomStringConvertible {
       case EACCES, EPERM, EROFS: "write to a place where you may write"
       case ENOENT: "create the folder first"
       case ENOTDIR: "a part of this path is a file: name a folder there"
+      case ENAMETOOLONG: "choose a shorter name"
       case EISDIR: "name a file, not a folder"
       default: "check where the output goes"
       }

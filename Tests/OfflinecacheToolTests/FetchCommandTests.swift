@@ -184,6 +184,10 @@ import ToolTesting
     #expect(run.status == 0 && run.text.hasPrefix("passed  200"), "\(run.errors)")
     #expect(run.errors.contains("\(origin.base)/a: ") && run.errors.contains("limits allow 1000"))
     #expect(try tool.read(tool.path("a")).count == 3000)
+    // Without -o nothing has the body.
+    let kept = try tool.run("fetch", "-q", "\(origin.base)/a")
+    #expect(kept.status == 2 && kept.errors.contains("fetched but not stored: "))
+    #expect(kept.errors.contains("limits allow 1000"))
   }
 
   @Test func `a part is a success only for who has asked for one`() throws {

@@ -15,6 +15,12 @@ enum FetchTarget: Sendable {
     return false
   }
 
+  /// Whether bodies go nowhere but into the store.
+  var isNone: Bool {
+    if case .none = self { return true }
+    return false
+  }
+
   /// Opens the output for the body of a URL.
   ///
   /// - Parameter isGood: whether there is a body; `nil` before the request is sent. A file with a
