@@ -72,6 +72,7 @@ final class SubstituteFile: Sendable {
 /// The digests of files that were hashed for their entity tags.
 final class SubstituteDigests: Sendable {
   private struct Key: Hashable {
+    let path: String
     let file: FileIdentity
     let length: UInt64
     let modified: Int64
@@ -91,7 +92,8 @@ final class SubstituteDigests: Sendable {
       return "\"\(String(file.status.length, radix: 16))-\(time)\""
     }
     let key = Key(
-      file: file.status.identity, length: file.status.length, modified: file.status.modified)
+      path: file.path, file: file.status.identity, length: file.status.length,
+      modified: file.status.modified)
     if let known = digests.withLock({ $0[key] }) { return "\"\(known)\"" }
     let digest = try file.digest()
     digests.withLock { digests in

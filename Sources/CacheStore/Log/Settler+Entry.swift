@@ -140,9 +140,15 @@ extension Settler {
 
   /// Writes the files of a settled entry again whose record carries the body, unless they are intact.
   /// They are not synced when they are written, so a loss of power may have damaged them.
-  func restore(_ located: Located) throws(StoreError) {
+  ///
+  /// - Parameter sparesForeign: whether a metadata file of another store or of a newer format stays.
+  func restore(_ located: Located, sparesForeign: Bool = false) throws(StoreError) {
     if !located.slot.carriesBody { return }
     if (try? tree.isWholeBody(located)) == true, !isSeparate(located) { return }
+    let metadata = Layout.metadataPath(located.slot.keyHash, located.slot.variant)
+    if sparesForeign, tree.failure(of: metadata, in: located.entries.directory) == .foreign {
+      return
+    }
     guard let segment = located.segment,
       let (record, body) = try? catalog.readWhole(located, in: segment), let body
     else { return }

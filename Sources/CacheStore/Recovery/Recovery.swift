@@ -286,8 +286,8 @@ package final class Recovery: CatalogUser {
     }
   }
 
-  /// Removes files to which no entry refers, but no metadata file of another store or of a newer format, and
-  /// beside one no body: any may be its own.
+  /// Removes files to which no entry refers, but no metadata file of another store or of a newer format, or
+  /// that cannot be read now, and beside one no body: any may be its own.
   ///
   /// Nothing is removed if the journal is not whole and one of the files is a metadata file. That
   /// file is damaged, no crash explains it, and its body may be one of the others.
@@ -301,7 +301,9 @@ package final class Recovery: CatalogUser {
       switch file {
       case .metadata(let variant):
         let name = Layout.metadata(variant)
-        if tree.isForeign(name, in: directory) {
+        let failure = tree.failure(of: name, in: directory)
+        if failure == .unreadable { tree.staging.noteUnclean() }
+        if failure == .foreign || failure == .unreadable {
           hasForeign = true
         } else if !known.contains(file) {
           metadata.append(name)
@@ -354,9 +356,7 @@ package final class Recovery: CatalogUser {
 
   /// Writes the files of an entry again whose record still carries the body, unless they are intact.
   private func restore(_ located: Located) {
-    let metadata = Layout.metadataPath(located.slot.keyHash, located.slot.variant)
-    if tree.isForeign(metadata, in: located.entries.directory) { return }
-    do throws(StoreError) { try settler.restore(located) } catch {
+    do throws(StoreError) { try settler.restore(located, sparesForeign: true) } catch {
       // The record still has the body. It is tried again when its segment is dropped.
       events.send(.notSettled(error))
     }

@@ -39,12 +39,10 @@ extension Tree {
     }
   }
 
-  /// Returns whether a metadata file is of another store, or has a newer format.
-  func isForeign(_ name: PathName, in directory: borrowing Descriptor) -> Bool {
-    do throws(ReadFailure) { _ = try document(name, in: directory) } catch {
-      return error == .foreign
-    }
-    return false
+  /// Returns why a metadata file is no document; `nil` if it is one.
+  func failure(of name: PathName, in directory: borrowing Descriptor) -> ReadFailure? {
+    do throws(ReadFailure) { _ = try document(name, in: directory) } catch { return error }
+    return nil
   }
 
   /// Reads a metadata file from which an entry may be recovered; `nil` if it is missing, damaged,

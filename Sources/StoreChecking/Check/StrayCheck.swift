@@ -37,10 +37,16 @@ struct StrayCheck {
       if kind == .directory, path == Array("lost+found".utf8) {
         return checkLostAndFound(name, in: directory, &tally)
       }
-      var (isSearched, wasEmpty) = (true, false)
+      var (isSearched, wasEmpty, isTooDeep) = (true, false, false)
+      defer {
+        // It may have entries.
+        if isTooDeep, run.mender != nil, !fileSystem.isMissing(name, in: directory) {
+          run.pass.hasUnplaced.set()
+        }
+      }
       if kind == .directory, let inner = try open(name, in: directory, &tally) {
         wasEmpty = try fileSystem.isEmpty(inner) && !Layout.isMisplaced(name)
-        isSearched = try search(inner, path)
+        isSearched = try search(inner, path, &isTooDeep)
         if let key = try misplaced(inner) {
           tellMisplaced(key, name, in: directory, &tally, isSearched: isSearched)
           return
@@ -79,7 +85,8 @@ struct StrayCheck {
   ) {
     do throws(SystemError) {
       guard let inner = try open(name, in: directory, &tally) else { return }
-      if try search(inner, name.bytes), try !hasFiles(inner) { return }
+      var isTooDeep = false
+      if try search(inner, name.bytes, &isTooDeep), try !hasFiles(inner) { return }
       run.note(unknownInLostAndFound: "it has files that may be entries", name.bytes)
     } catch {
       // Usually only root may read it. It has more than two links if a directory is in it.
@@ -103,9 +110,10 @@ struct StrayCheck {
 
   /// Searches the directories below a foreign one for entries. A repair removes those that it has emptied.
   ///
+  /// - Parameter isTooDeep: set if something lies too deep.
   /// - Returns: whether no entry is left there that could not be read or placed, or lies too deep and stays.
   private func search(
-    _ directory: borrowing Descriptor, _ path: [UInt8], depth: Int = 1
+    _ directory: borrowing Descriptor, _ path: [UInt8], _ isTooDeep: inout Bool, depth: Int = 1
   ) throws(SystemError) -> Bool {
     var tally = StrayTally(path: path)
     var (isDone, hasEmptied) = (true, false)
@@ -113,6 +121,7 @@ struct StrayCheck {
     let found = try fileSystem.names(in: directory.raw, where: { $1 == .directory })
     if depth > CheckLimits.depth {
       if found.isEmpty { return true }
+      isTooDeep = true
       // What lies deeper may be entries. In the end, `all` moves it to the quarantine unsearched.
       if (run.options.repair ?? run.options.forecast) == .all, run.pass.missing != .wait {
         return true
@@ -125,7 +134,7 @@ struct StrayCheck {
       do throws(SystemError) {
         guard let inner = try open(name, in: directory.raw, &tally) else { continue }
         let wasEmpty = try fileSystem.isEmpty(inner)
-        var isSearched = try search(inner, tally.path(name), depth: depth + 1)
+        var isSearched = try search(inner, tally.path(name), &isTooDeep, depth: depth + 1)
         if let key = try misplaced(inner) {
           let outcome = tellMisplaced(
             key, name, in: directory.raw, &tally, isSearched: isSearched)

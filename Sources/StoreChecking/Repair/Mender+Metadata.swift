@@ -158,11 +158,20 @@ extension Mender {
       return true
     }
     let name = Layout.metadata(slot.variant)
+    var body: [UInt8]?
     if let document = try readDocument(name, directory, scene.path) {
       _ = try writeBody(of: document, slot, in: directory, scene.path)
+      body = embeddedBody(of: document, slot)
     }
-    try recovery.writeMetadata(of: slot, in: directory, shard.entries)
+    try recovery.writeMetadata(of: slot, in: directory, shard.entries, body: body)
     return true
+  }
+
+  /// Returns the body in a metadata file, if it is that of an entry whose metadata file has it.
+  func embeddedBody(of document: MetadataDocument, _ slot: Slot) -> [UInt8]? {
+    let entry = document.entry
+    return slot.isEmbedded && slot.digest == entry.digest && slot.length == entry.length
+      ? document.body : nil
   }
 
   /// Returns whether the journal has lost records. If the metadata file proves it, the journal counts as

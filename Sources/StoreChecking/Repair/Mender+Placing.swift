@@ -204,11 +204,12 @@ extension Mender {
       return .waiting
     }
     // The record of a whole journal is the entry, whatever this file says of pin and times.
-    if let slot, other == nil,
-      catalog.isJournalWhole || slot.isEmbedded != (document.body != nil)
+    if let slot,
+      other == nil && (catalog.isJournalWhole || slot.isEmbedded != (document.body != nil))
+        || isOutdated(other, slot, document)
     {
       try recovery.writeMetadata(
-        of: slot, in: target, entries, body: slot.isEmbedded ? document.body : nil)
+        of: slot, in: target, entries, body: embeddedBody(of: document, slot))
       isNew = true
     } else if other == nil {
       try link(name, of: source, to: metadata, in: target, path)
@@ -220,6 +221,17 @@ extension Mender {
     // The metadata file that lacked its body is an older version: this one replaces it in the next pass.
     if let other, document.version.isNewer(than: other.version) { return .waiting }
     return .placed
+  }
+
+  /// Returns whether a metadata file elsewhere is the version that the journal has, with its body, and the
+  /// one in its place is not.
+  private func isOutdated(
+    _ other: MetadataDocument?, _ slot: Slot, _ document: MetadataDocument
+  ) -> Bool {
+    guard let other, embeddedBody(of: document, slot) != nil,
+      let record = catalog.record(of: slot)
+    else { return false }
+    return record.isSame(as: document.entry) && !record.isSame(as: other.entry)
   }
 
   /// Returns whether an entry elsewhere is a newer version than the one that the journal has.

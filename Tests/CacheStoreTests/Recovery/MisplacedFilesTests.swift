@@ -202,6 +202,24 @@ import Testing
     again.close()
   }
 
+  @Test func `a file that cannot be read now, and that no entry has, is not removed`() throws {
+    try makeStore()
+    let document = try foreignDocument(isNewer: true)
+    let foreign = "\(try directory(of: "key-a"))/0000000000000007.json"
+    try Data(document).write(to: URL(fileURLWithPath: sandbox.inside(foreign)))
+    let files = FaultyFiles()
+    files.faults.set { call in
+      call.kind == .open && call.name.hasSuffix("0000000000000007.json") ? SystemError(EMFILE) : nil
+    }
+    try compare(files)
+    #expect(sandbox.bytes(foreign) == document)
+    // The next opening looks at it again.
+    #expect(!sandbox.sessions.isEmpty)
+    try compare()
+    #expect(sandbox.bytes(foreign) == document)
+    try expectHits(Self.keys)
+  }
+
   @Test func `files that cannot be removed are not copied at each opening`() throws {
     try makeStore()
     try exchange(try directory(of: "key-a"), try directory(of: "key-b"))

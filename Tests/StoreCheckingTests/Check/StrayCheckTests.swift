@@ -280,6 +280,28 @@ import Testing
     #expect(try sandbox.check(.deep).findings == [])
   }
 
+  @Test func `what is too deep and cannot be moved keeps missing entries`() throws {
+    let sandbox = try CheckSandbox.withOneEntry()
+    let directory = try sandbox.directory(of: "a")
+    var path = "foo"
+    for number in 1...8 {
+      try sandbox.makeDirectory(path)
+      path += "/\(number)"
+    }
+    try sandbox.move(directory, to: path)
+    let files = FaultyFiles()
+    files.faults.set { call in
+      let isMoved = call.kind == .rename && call.name.hasPrefix("foo")
+      return isMoved ? SystemError(EBUSY) : nil
+    }
+    let repaired = try sandbox.repair(.all, fileSystem: files)
+    #expect(Set(repaired.unrepaired.map(\.kind)) == [.entryMissing, .foreignFile])
+    #expect(repaired.report.lostEntries == 0)
+    try sandbox.move(path, to: "zz")
+    #expect(try sandbox.repair(.all).report.lostEntries == 0)
+    #expect(try sandbox.check(.deep).findings == [])
+  }
+
   @Test func `entries at wrong places are counted as such, also beside foreign names`() throws {
     let sandbox = try CheckSandbox.withOneEntry()
     let shard = String(try sandbox.key().prefix(10))

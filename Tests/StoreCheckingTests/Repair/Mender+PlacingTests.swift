@@ -209,15 +209,34 @@ import Testing
     #expect(try sandbox.check(.deep).findings == [])
   }
 
-  @Test func `a newer version beside an older one in its place is no copy`() throws {
+  @Test(arguments: RepairLevel.allCases)
+  func `a metadata file that differs keeps the body that the record has lost`(
+    level: RepairLevel
+  ) throws {
+    let sandbox = CheckSandbox()
+    let version = [UInt8](repeating: 5, count: 520)
+    let file = "\(try makeEmbedded(sandbox, versions: [version]))/0000000000000000.json"
+    var document = try MetadataDocument(decoding: sandbox.bytes(file))
+    document.entry.isPinned = true
+    try sandbox.write(file, try document.encoded())
+    #expect(try sandbox.check().kinds == [.metadataDiffers])
+    #expect(try sandbox.repair(level).unrepaired == [])
+    #expect(try body(sandbox) == version)
+    #expect(try sandbox.check(.deep).findings == [])
+  }
+
+  @Test(arguments: RepairLevel.allCases)
+  func `the version that the journal has takes the place of an older one`(
+    level: RepairLevel
+  ) throws {
     let sandbox = CheckSandbox()
     let versions = [5, 6].map { [UInt8](repeating: $0, count: 520) }
     let place = try makeEmbedded(sandbox, versions: versions)
     try sandbox.move(place, to: "zz")
     try sandbox.move("../1", to: place)
-    _ = try sandbox.repair(.safe)
-    let file = try sandbox.bytes("zz/0000000000000000.json")
-    #expect(try MetadataDocument(decoding: file).body == versions[1])
+    #expect(try sandbox.repair(level).report.lostEntries == 0)
+    #expect(try body(sandbox) == versions[1])
+    #expect(try sandbox.check(.deep).findings == [])
   }
 
   @Test func `a directory that is the place of its entry by another path is left alone`() throws {
