@@ -57,7 +57,7 @@ extension CachingClient {
     if options.validatesInBackground, let revalidation = serving.revalidation {
       validateInBackground(revalidation, options)
     }
-    return response(from: serving, request, nil, status)
+    return response(from: serving, request, nil, status, options.lifetime)
   }
 
   private func stored(
@@ -65,16 +65,21 @@ extension CachingClient {
   ) -> ClientResponse {
     var status = status
     status.ttl = serving.ttl
-    return response(from: serving, forwarding.original, forwarding.reason, status)
+    return response(
+      from: serving, forwarding.original, forwarding.reason, status, forwarding.lifetime)
   }
 
   private func response(
     from serving: Serving, _ request: HTTPRequest, _ reason: ForwardReason?,
-    _ status: CacheStatus
+    _ status: CacheStatus, _ lifetime: Int64?
   ) -> ClientResponse {
-    ClientResponse(
+    var response = ClientResponse(
       request: request, head: serving.head, source: source(of: serving), reason: reason,
       cacheStatus: status, entry: serving.variant.info, body: body(of: serving, request))
+    response.lifetimeLeft = lifetime.map {
+      options.rules.timeLeft(of: $0, for: serving.variant.response, at: now.date)
+    }
+    return response
   }
 
   private func fallback(
@@ -116,10 +121,12 @@ extension CachingClient {
     var status = status
     status.isStored = true
     guard let reader = body.makeReader() else { return nil }
-    return ClientResponse(
+    var response = ClientResponse(
       request: request, head: head, source: .network, reason: forwarding.reason,
       cacheStatus: status, entry: nil,
       body: ResponseBody(reader, .stream(length: body.length)) { body.storing })
+    response.lifetimeLeft = forwarding.lifetime
+    return response
   }
 
   private func source(of serving: Serving) -> ResponseSource {

@@ -42,6 +42,10 @@ public struct ClientResponse: Sendable {
   /// `nil` for other responses.
   package internal(set) var substituteLength: UInt64?
 
+  /// The seconds that are left of the caller's lifetime (``FetchOptions/lifetime``); `nil` if there is
+  /// none, and for what will not be stored.
+  package internal(set) var lifetimeLeft: Int64?
+
   /// The error of the origin, if a stored response is used because of it.
   package internal(set) var originError: TransportError?
 

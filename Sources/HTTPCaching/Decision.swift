@@ -49,6 +49,8 @@ package struct Forwarding: Sendable {
   package var remark: String? = nil
   /// The responses of the history, for the case that the origin cannot be reached.
   var history: [StoredVariant] = []
+  /// The caller's lifetime for stored responses, in seconds; `nil` if the fields decide.
+  package var lifetime: Int64? = nil
   /// The stored beginning of the representation, if the request is for the rest (RFC 9111, section
   /// 3.4).
   var completing: StoredVariant? = nil

@@ -98,12 +98,20 @@ extension CacheRules {
   ) -> Reuse {
     if forbidsUse(response.facts.directives) { return .mustValidate(.noCache) }
     if request.noCache { return .mustValidate(.requestNoCache) }
+    let left = timeLeft(of: lifetime, for: response, at: now)
+    return left > 0
+      ? .fresh(ttl: left) : .mustValidate(.stale(by: Int64(0).saturatingSubtract(left)))
+  }
+
+  /// Returns the seconds that are left of a lifetime that the caller sets, which counts from the time at
+  /// which the response was received or last confirmed; 0 or less if the response is stale by it.
+  public func timeLeft(
+    of lifetime: Int64, for response: StoredResponse, at now: HTTPDate
+  ) -> Int64 {
     let age = now.seconds(since: response.responseTime)
     // If the clock was set back, no response may be used for longer than requested.
-    guard age >= 0, age < lifetime, !response.isOutdated else {
-      return .mustValidate(.stale(by: max(0, age.saturatingSubtract(lifetime))))
-    }
-    return .fresh(ttl: lifetime - age)
+    let left = age < 0 ? 0 : lifetime.saturatingSubtract(age)
+    return response.isOutdated ? min(left, 0) : left
   }
 
   private func staleReuse(

@@ -20,8 +20,8 @@ public struct ResponseMetadata: Sendable, Hashable {
   /// The seconds since the origin made or confirmed the response (RFC 9111, section 4.2.3).
   public let age: TimeInterval
 
-  /// The seconds for which the response stays fresh, or until the downloaded file expires; negative
-  /// after that. `nil` if that is not known.
+  /// The seconds for which the response stays fresh, by the caller's `expiresAfter` if it has one, or
+  /// until the downloaded file expires; negative after that. `nil` if that is not known.
   public let freshness: TimeInterval?
 
   /// The file that the response was downloaded to; `nil` for all other responses, and for a
@@ -29,9 +29,11 @@ public struct ResponseMetadata: Sendable, Hashable {
   public internal(set) var download: DownloadMetadata?
 
   /// Whether the response is stale: it was used because there was no better one, or because that is
-  /// allowed.
+  /// allowed. One that the server has just sent or confirmed is not.
   public var isStale: Bool {
-    guard source != .network, source != .substitute else { return false }
+    guard source != .network, source != .substitute, status.forwardStatus != 304 else {
+      return false
+    }
     return standIn != nil || freshness.map { $0 <= 0 } ?? false
   }
 
@@ -87,7 +89,8 @@ public struct ResponseMetadata: Sendable, Hashable {
     download = nil
     age = Self.statedAge(in: response.head.fields)
     status = Self.status(of: response)
-    let ttl = status.ttl
+    let isKept = response.source != .network || status.isStored
+    let ttl = (isKept ? response.lifetimeLeft : nil) ?? status.ttl
     freshness = ttl.map { TimeInterval($0) }
     why =
       if response.source == .substitute {

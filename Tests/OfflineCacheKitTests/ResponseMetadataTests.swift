@@ -58,4 +58,66 @@ import Testing
       #expect(metadata?.age == TimeInterval(age) && metadata?.download?.source == source)
     }
   }
+
+  @Test func `what the server has just confirmed is not stale, whatever its fields say`()
+    async throws
+  {
+    let sandbox = try FaceSandbox { request in
+      let fields = ["ETag: \"1\"", "Cache-Control: no-cache"]
+      return request.value(of: "If-None-Match") == nil
+        ? OriginAnswer("x", fields: fields) : OriginAnswer("", status: 304, fields: fields)
+    }
+    for source in [ResponseMetadata.Source.network, .memory] {
+      sandbox.clock.advance(bySeconds: 10)
+      let (_, response) = try await sandbox.cache.data(for: sandbox.request())
+      let metadata = try #require(response.metadata)
+      #expect(metadata.source == source && !metadata.isStale)
+    }
+    sandbox.cache.offlineMode = .always
+    let (_, response) = try await sandbox.cache.data(for: sandbox.request())
+    #expect(response.metadata?.isStale == true)
+  }
+
+  @Test func `with a lifetime of the caller, a response is fresh for what is left of it`()
+    async throws
+  {
+    let sandbox = try FaceSandbox { request in
+      switch request.target {
+      case "/unstored": OriginAnswer("x", fields: ["Cache-Control: no-store"])
+      default: OriginAnswer("x", fields: ["ETag: \"1\"", "Cache-Control: no-cache"])
+      }
+    }
+    for (passed, left) in [(0, 100), (40, 60), (59, 1), (1, 100)] as [(Int64, TimeInterval)] {
+      sandbox.clock.advance(bySeconds: Double(passed))
+      let (_, response) = try await sandbox.cache.data(
+        for: sandbox.request(), expiresAfter: 100)
+      let metadata = try #require(response.metadata)
+      #expect(metadata.freshness == left && !metadata.isStale)
+      let isHit = passed == 40 || passed == 59
+      #expect(metadata.reason.contains("fresh for \(Int(left)) s") == isHit)
+      #expect(metadata.cacheStatus.contains("; ttl=-\(passed == 59 ? 99 : passed)") == isHit)
+    }
+    sandbox.clock.advance(bySeconds: 101)
+    sandbox.cache.offlineMode = .always
+    let (_, response) = try await sandbox.cache.data(for: sandbox.request(), expiresAfter: 100)
+    #expect(response.metadata?.freshness == -1 && response.metadata?.isStale == true)
+    sandbox.cache.offlineMode = .never
+    let (_, other) = try await sandbox.cache.data(
+      for: sandbox.request("/unstored"), expiresAfter: 100)
+    #expect(other.metadata?.freshness == nil)
+  }
+
+  @Test func `a response in the store and a file agree on a lifetime of the caller`() async throws {
+    let sandbox = try FaceSandbox { _ in OriginAnswer("x", fields: ["Cache-Control: no-cache"]) }
+    let file = sandbox.folder.appendingPathComponent("file")
+    for left in [100, 60] as [TimeInterval] {
+      let stored = try await sandbox.cache.data(for: sandbox.request(), expiresAfter: 100).1
+      let inFile = try await sandbox.cache.download(
+        for: sandbox.request(), to: file, settings: DownloadSettings(expiresAfter: 100))
+      #expect(stored.metadata?.freshness == left)
+      #expect(inFile.metadata?.freshness?.rounded() == left)
+      #expect(stored.metadata?.isStale == false && inFile.metadata?.isStale == false)
+      sandbox.clock.advance(bySeconds: 40)
+    }
+  }
 }
