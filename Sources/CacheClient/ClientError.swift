@@ -39,6 +39,16 @@ public struct ClientError: Error, Sendable, Hashable, CustomStringConvertible {
     if case .transport(let error) = cause { error.code == .cancelled } else { false }
   }
 
+  /// Whether a stored response may be used instead: the server was not reached, or its answer cannot be
+  /// decoded.
+  package var mayHaveStandIn: Bool {
+    switch cause {
+    case .transport(let error): error.isUnreachable
+    case .coding(let error): error.isDamage
+    default: false
+    }
+  }
+
   /// Whether the server has none of the pins of its host. No stored response or substitute is used instead.
   var isPinMismatch: Bool {
     if case .transport(let error) = cause { error.code == .pinMismatch } else { false }

@@ -226,14 +226,19 @@ extension OfflineCache {
       file = try await downloader.download(wanted)
     } catch {
       let failed = URLError(error, url: asked.url)
-      guard offlineMode == .whenUnreachable, asked.acceptsFallback,
-        case .transport(let cause) = error.cause, cause.isUnreachable
+      let cause: ClientError.Cause
+      switch error.cause {
+      case .transport(let error): cause = .transport(error)
+      case .coding(let error): cause = .coding(error)
+      default: throw failed
+      }
+      let failure = ClientError(cause, url: error.url)
+      guard offlineMode == .whenUnreachable, asked.acceptsFallback, let standIn = StandIn(failure)
       else { throw failed }
-      let failure = ClientError(.transport(cause), url: error.url)
       if let written = try? await written(wanted, asked, place, after: failure) { return written }
       if Task.isCancelled { throw self.failure(cancelled(asked), asked) }
       guard let there = try? await downloader.fileNow(wanted) else { throw failed }
-      return try response(there, asked, place, standIn: .failure(cause))
+      return try response(there, asked, place, standIn: standIn)
     }
     try await checkUser(asked, of: [.network, .copy].contains(file.source) ? file : nil)
     // A response received during a log-in or log-out cannot be assigned to a user for certain. The

@@ -119,8 +119,9 @@ extension OfflineCache {
     return try response.storedBytes(limit: limit)
   }
 
-  /// Answers a request and calls `use` with the response. If the network fails and a stored
-  /// response may be used instead, `use` is called again, with that response.
+  /// Answers a request and calls `use` with the response. If the network fails, or the content coding
+  /// of its answer is damaged, and a stored response may be used instead, `use` is called again, with
+  /// that response.
   ///
   /// - Parameter failure: The error of an earlier attempt, after which the network is not asked again.
   func answering<R: Sendable>(
@@ -129,15 +130,17 @@ extension OfflineCache {
   ) async throws(URLError) -> (R, OfflineURLResponse) {
     do throws(ClientError) {
       if Task.isCancelled { throw cancelled(asked) }
+      var isFromStore = false
       do throws(ClientError) {
         if let failure { throw failure }
         let (response, standIn) = try await fetch(asked)
+        isFromStore = response.source != .network
         return try await finish(asked, response, standIn: standIn, use)
       } catch {
-        guard offlineMode == .whenUnreachable, case .transport(let cause) = error.cause,
-          cause.isUnreachable, let stored = stored(asked, .offline)
+        guard offlineMode == .whenUnreachable, !isFromStore, let standIn = StandIn(error),
+          let stored = stored(asked, .offline)
         else { throw error }
-        return try await finish(asked, stored, standIn: .failure(cause), use)
+        return try await finish(asked, stored, standIn: standIn, use)
       }
     } catch {
       throw self.failure(error, asked)

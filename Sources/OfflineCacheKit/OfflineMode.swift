@@ -7,7 +7,7 @@ public enum OfflineMode: String, Sendable, Hashable, CaseIterable {
   /// As ``never``, but any stored response is used, however old it is and whatever its fields say,
   /// if there is no network: at once if that is known (``OfflineCacheOptions/reachability``), or
   /// when the connection fails (no such host, no connection, no response in time, or a broken
-  /// connection).
+  /// connection) or the answer cannot be decoded. What the caller has begun to read is not replaced.
   ///
   /// So a response with `no-cache` or `must-revalidate` is used without validation if that is
   /// impossible. RFC 9111, section 5.2.2.2 leaves this decision to the user; ``never`` follows the

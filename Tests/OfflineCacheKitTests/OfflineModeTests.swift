@@ -112,4 +112,65 @@ struct OfflineModeTests {
     sandbox.cache.offlineMode = .never
     #expect(await text(sandbox.cache, request) == "\(URLError.networkConnectionLost.rawValue)")
   }
+
+  // printf hello | gzip -n
+  private static let coded: [UInt8] = [
+    0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 0xcb, 0x48, 0xcd, 0xc9, 0xc9, 7, 0, 0x86, 0xa6, 0x10,
+    0x36, 5, 0, 0, 0,
+  ]
+
+  /// A server that answers in gzip, cut for requests that have `X-Cut`.
+  private static func codedSandbox(length: Int) throws -> FaceSandbox {
+    try FaceSandbox { request in
+      let bytes = coded.prefix(request.value(of: "X-Cut") == nil ? coded.count : length)
+      let fields = ["Cache-Control: no-cache", "Content-Encoding: gzip"]
+      return OriginAnswer(Array(bytes), fields: fields)
+    }
+  }
+
+  @Test(arguments: [24, 17, 5])
+  func `a body whose content coding is damaged is stood in for by the one that is stored`(
+    length: Int
+  ) async throws {
+    let sandbox = try Self.codedSandbox(length: length)
+    let (cache, file) = (sandbox.cache, sandbox.folder.appendingPathComponent("file"))
+    var cut = sandbox.request()
+    cut.setValue("1", forHTTPHeaderField: "X-Cut")
+    let failure = "\(URLError.cannotDecodeContentData.rawValue)"
+    #expect(await text(cache, cut) == failure)
+    #expect(await text(cache, sandbox.request()) == "hello")
+    for _ in 0..<2 {
+      let (data, response) = try await cache.data(for: cut)
+      #expect(data == Data("hello".utf8) && response.metadata?.isStale == true)
+      #expect(
+        response.metadata?.reason
+          == "it is stored, and the server's answer cannot be decoded: the gzip data is cut short")
+    }
+    let written = try await cache.download(for: cut, to: file)
+    #expect(try Data(contentsOf: file) == Data("hello".utf8))
+    #expect(written.metadata?.isStale == true)
+    let result = await cache.prefetch([cut])
+    #expect(result[0].response?.metadata?.isStale == true)
+    // Bytes that the caller has cannot be exchanged.
+    let (bytes, _) = try await cache.bytes(for: cut)
+    await #expect(throws: URLError.self) { for try await _ in bytes {} }
+    cut.cachePolicy = .reloadIgnoringLocalCacheData
+    #expect(await text(cache, cut) == failure)
+    cut.cachePolicy = .useProtocolCachePolicy
+    cache.offlineMode = .never
+    #expect(await text(cache, cut) == failure)
+  }
+
+  @Test func `a file stands in for an answer whose content coding is damaged`() async throws {
+    let sandbox = try Self.codedSandbox(length: 17)
+    let file = sandbox.folder.appendingPathComponent("file")
+    try await sandbox.cache.download(for: sandbox.request(), to: file)
+    try sandbox.cache.removeAll()
+    var cut = sandbox.request()
+    cut.setValue("1", forHTTPHeaderField: "X-Cut")
+    let response = try await sandbox.cache.download(for: cut, to: file)
+    #expect(response.metadata?.source == .file)
+    #expect(response.metadata?.reason.hasSuffix("the gzip data is cut short") == true)
+    #expect(try Data(contentsOf: file) == Data("hello".utf8))
+  }
 }

@@ -116,10 +116,13 @@ import ToolTesting
     let (tool, origin) = (ToolRun(), try LoopbackOrigin())
     origin.set("/a", OriginAnswer("hello", fields: ["Cache-Control: no-cache", "ETag: \"1\""]))
     #expect(try tool.run("fetch", "\(origin.base)/a").status == 0)
+    origin.set("/a", OriginAnswer("no gzip", fields: ["Content-Encoding: gzip"]))
+    let undecoded = try tool.run("fetch", "\(origin.base)/a")
     origin.stop()
-    let stored = try tool.run("fetch", "\(origin.base)/a")
-    #expect(stored.status == 2)
-    #expect(stored.errors.hasSuffix("; --offline returns what is stored\n"))
+    for stored in [undecoded, try tool.run("fetch", "\(origin.base)/a")] {
+      #expect(stored.status == 2)
+      #expect(stored.errors.hasSuffix("; --offline returns what is stored\n"))
+    }
     let absent = try tool.run("fetch", "\(origin.base)/b")
     #expect(absent.status == 2 && !absent.errors.contains("--offline"))
     #expect(try tool.run("fetch", "--offline", "\(origin.base)/a").status == 0)

@@ -171,11 +171,11 @@ struct FetchRun: Sendable {
       + response.url.string
   }
 
-  /// Returns a note if a server that cannot be reached has allowed no use of what is stored without
-  /// asking it.
+  /// Returns a note if a server that cannot be reached, or whose answer cannot be decoded, has allowed
+  /// no use of what is stored without asking it.
   private func offlineNote(_ error: any Error, _ address: String) async -> String? {
-    guard policy.allowsNetwork, case .transport(let cause) = (error as? ClientError)?.cause,
-      cause.isUnreachable, let url = try? NormalizedURL(address), await isThereOffline(url)
+    guard policy.allowsNetwork, (error as? ClientError)?.mayHaveStandIn == true,
+      let url = try? NormalizedURL(address), await isThereOffline(url)
     else { return nil }
     return "--offline returns what is stored"
   }
