@@ -25,6 +25,10 @@ extension OfflineCache {
   /// may not be stored is not read. If the task is cancelled, the requests that have no result yet
   /// fail with `cancelled`; the responses stored until then stay.
   ///
+  /// Until it ends, this process evicts nothing that was stored or used since it began. So if a limit of
+  /// the store has no room for all, the first ones stay, and the others are
+  /// ``PrefetchResult/notStored(_:_:)``.
+  ///
   /// ```swift
   /// let results = await cache.prefetch(urls.map { URLRequest(url: $0) })
   /// for case .failed(let error) in results { print(error.localizedDescription) }
@@ -41,6 +45,8 @@ extension OfflineCache {
     _ requests: [URLRequest], maximumTransfers: Int = 4, priority: Int = -1
   ) async -> [PrefetchResult] {
     let logOuts = client.logOutCount
+    store.keepRecent(true)
+    defer { store.keepRecent(false) }
     return await withTaskGroup(of: (Int, PrefetchResult).self) { group in
       var results: [Int: PrefetchResult] = [:]
       for (index, request) in requests.enumerated() {

@@ -51,6 +51,29 @@ import Testing
     #expect(await text(sandbox.cache, sandbox.request()).count == 200_000)
   }
 
+  @Test(arguments: [20, 90_000])
+  func `what is reported as stored is there, although the store has no room for all`(
+    bytes: Int
+  ) async throws {
+    let sandbox = try FaceSandbox(capacity: 2 << 20) { request in
+      let count = request.target == "/old" ? 1_000_000 : bytes
+      return fresh(request.target + String(repeating: "x", count: count))
+    }
+    if bytes == 20 { try sandbox.cache.store.setLimits(Limits(entries: 20)) }
+    _ = await text(sandbox.cache, sandbox.request("/old"))
+    let requests = (0..<40).map { sandbox.request("/\($0)") }
+    let results = await sandbox.cache.prefetch(requests, maximumTransfers: 1)
+    let isThere = requests.map { sandbox.cache.cachedResponse(for: $0) != nil }
+    let isStored = results.map { if case .stored = $0 { true } else { false } }
+    #expect(isStored == isThere)
+    #expect(isStored.prefix(10).allSatisfy(\.self) && !isStored[39])
+    #expect(sandbox.cache.cachedResponse(for: sandbox.request("/old")) == nil)
+    #expect(summary(results[39]).contains("all its entries were accessed later"))
+    // Afterwards, the store evicts as before.
+    _ = await text(sandbox.cache, sandbox.request("/new"))
+    #expect(sandbox.cache.cachedResponse(for: sandbox.request("/new")) != nil)
+  }
+
   @Test(arguments: [1, 3, 0])
   func `no more requests than allowed run at once`(limit: Int) async throws {
     let running = Mutex((now: 0, most: 0))
