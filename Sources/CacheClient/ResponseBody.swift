@@ -44,6 +44,9 @@ public final class ResponseBody: Sendable, AsyncSequence {
   /// Whether the response is stored; final at the end of the body.
   public var storing: StoringState { storingNow() }
 
+  /// Whether the response is stored, for reuse or only for the history (RFC 9111, section 6).
+  package var keeping: StoringState { keepingNow() }
+
   /// Whether reading it to its end stores it, for reuse or only for the history. One that is not kept
   /// may have no end.
   package var isKept: Bool {

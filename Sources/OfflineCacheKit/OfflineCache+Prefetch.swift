@@ -1,9 +1,10 @@
 /// The result of one request of a prefetch.
 public enum PrefetchResult: Sendable {
-  /// The content is stored, or a substitute has it. The metadata of the response shows whether it
-  /// was fetched now.
+  /// The content is there without a network: it is stored, if only for use without one (`Vary: *`,
+  /// ``OfflineCacheOptions/keepsNoStore``), or a substitute has it. The metadata of the response shows
+  /// whether it was fetched now.
   case stored(OfflineURLResponse)
-  /// The server has answered, but the content is not stored, for this reason.
+  /// The server has answered, but the content is not there without a network, for this reason.
   case notStored(OfflineURLResponse, NotStored)
   /// There is no response.
   case failed(URLError)
@@ -21,8 +22,8 @@ extension OfflineCache {
   /// Fetches the content of requests into the cache, without returning it.
   ///
   /// Each request is answered as by ``data(for:)``: a fresh stored response is not fetched again, a
-  /// stale one is validated. Content is stored while it is read, in bounded memory; content that
-  /// may not be stored is not read. If the task is cancelled, the requests that have no result yet
+  /// stale one is validated. Content is stored while it is read, in bounded memory; content that is
+  /// not kept is not read. If the task is cancelled, the requests that have no result yet
   /// fail with `cancelled`; the responses stored until then stay.
   ///
   /// Until it ends, this process evicts nothing that was stored or used since it began. So if a limit of
@@ -74,7 +75,7 @@ extension OfflineCache {
   }
 
   /// Reads a body from the network to its end, so that it is stored. Returns the reason if it is
-  /// not stored.
+  /// not, not even in the history.
   private static func readIntoStore(
     _ response: ClientResponse
   ) async throws(ClientError) -> NotStored? {
@@ -83,11 +84,11 @@ extension OfflineCache {
       return nil
     }
     repeat {
-      if response.body.isKept { continue }
+      guard case .notStored(let reason) = response.body.keeping else { continue }
       response.body.cancel()
-      break
+      return reason
     } while try await response.body.next() != nil
-    if case .notStored(let reason) = response.body.storing { return reason }
+    if case .notStored(let reason) = response.body.keeping { return reason }
     return nil
   }
 }
