@@ -41,7 +41,7 @@ public enum ForwardReason: Error, Sendable, Hashable, CustomStringConvertible {
     case .mustValidate(.requestNoCache), .mustValidate(.requestMaxAge),
       .mustValidate(.requestMinFresh):
       .request
-    case .mustValidate(.stale), .mustValidate(.noCache): .stale
+    case .mustValidate(.stale), .mustValidate(.clockSetBack), .mustValidate(.noCache): .stale
     case .policy, .requestNoStore: .request
     case .method: .method
     case .requestBody, .condition, .refused: .bypass

@@ -19,11 +19,11 @@ extension ResponseCache {
       slices = content(of: found, &head, isWanted: request.method == .get)
     }
     guard let slices else { return nil }
-    let ttl =
+    var ttl =
       rules.freshnessLifetime(of: response) - rules.currentAge(of: response, at: now)
-    return Serving(
-      variant: found.base, head: head, slices: slices,
-      ttl: response.isOutdated ? min(ttl, -1) : ttl)
+    if rules.isOfFuture(response, now) { ttl = min(ttl, 0) }
+    if response.isOutdated { ttl = min(ttl, -1) }
+    return Serving(variant: found.base, head: head, slices: slices, ttl: ttl)
   }
 
   /// Returns the slices of the content, and sets the fields of the head that describe them.

@@ -145,7 +145,8 @@ extension Forwarding {
       selected?.base.response.isOutdated != true
     else { return false }
     switch reason {
-    case .absent, .damaged, .otherVariant, .mustValidate(.stale): return true
+    case .absent, .damaged, .otherVariant, .mustValidate(.stale), .mustValidate(.clockSetBack):
+      return true
     default: return false
     }
   }

@@ -20,6 +20,8 @@ public enum StalePermission: Sendable, Hashable {
 public enum ValidationReason: Sendable, Hashable, CustomStringConvertible {
   /// It has been stale for `by` seconds.
   case stale(by: Int64)
+  /// It was received at a later time than now, so its age is not known.
+  case clockSetBack
   /// Its own `no-cache` requires validation, or a directive of a later 304 forbids storing it.
   case noCache
   /// The `no-cache` of the request requires validation.
@@ -32,7 +34,9 @@ public enum ValidationReason: Sendable, Hashable, CustomStringConvertible {
   /// The reason as text for people.
   public var description: String {
     switch self {
+    case .stale(by: 0): "it is not fresh"
     case .stale(let seconds): "it has been stale for \(seconds) s"
+    case .clockSetBack: "it is from a later time than now, because the clock was set back"
     case .noCache: "the response says no-cache"
     case .requestNoCache: "the request says no-cache"
     case .requestMaxAge: "it is older than the request's max-age"
@@ -62,7 +66,7 @@ extension CacheRules {
     let directives = response.facts.directives
     if demandsValidation(directives) { return .mustValidate(.noCache) }
     if request.noCache { return .mustValidate(.requestNoCache) }
-    if isOfFuture(response, now) { return .mustValidate(.stale(by: 0)) }
+    if isOfFuture(response, now) { return .mustValidate(.clockSetBack) }
     let age = currentAge(of: response, at: now)
     let ttl = freshnessLifetime(of: response) - age
     if response.isOutdated { return .mustValidate(.stale(by: max(0, -ttl))) }
@@ -77,7 +81,7 @@ extension CacheRules {
 
   /// Returns whether the clock was ahead by more than a minute when the response came, so that its age
   /// is not known.
-  private func isOfFuture(_ response: StoredResponse, _ now: HTTPDate) -> Bool {
+  package func isOfFuture(_ response: StoredResponse, _ now: HTTPDate) -> Bool {
     response.responseTime.seconds(since: now) > 60
   }
 
@@ -98,6 +102,8 @@ extension CacheRules {
   ) -> Reuse {
     if forbidsUse(response.facts.directives) { return .mustValidate(.noCache) }
     if request.noCache { return .mustValidate(.requestNoCache) }
+    // Then no response may be used for longer than requested.
+    if now < response.responseTime { return .mustValidate(.clockSetBack) }
     let left = timeLeft(of: lifetime, for: response, at: now)
     return left > 0
       ? .fresh(ttl: left) : .mustValidate(.stale(by: Int64(0).saturatingSubtract(left)))
@@ -109,7 +115,6 @@ extension CacheRules {
     of lifetime: Int64, for response: StoredResponse, at now: HTTPDate
   ) -> Int64 {
     let age = now.seconds(since: response.responseTime)
-    // If the clock was set back, no response may be used for longer than requested.
     let left = age < 0 ? 0 : lifetime.saturatingSubtract(age)
     return response.isOutdated ? min(left, 0) : left
   }
@@ -153,7 +158,8 @@ extension CacheRules {
   ) -> Bool {
     switch reuse(of: response, for: request, at: now) {
     case .fresh, .stale: true
-    case .mustValidate(.stale): takesStale && !forbidsStale(response.facts.directives)
+    case .mustValidate(.stale), .mustValidate(.clockSetBack):
+      takesStale && !forbidsStale(response.facts.directives)
     case .mustValidate: false
     }
   }

@@ -64,6 +64,7 @@ public struct ResponseMetadata: Sendable, Hashable {
     var description: String {
       switch self {
       case .fresh(let seconds): "it is stored, and fresh for \(seconds) s"
+      case .stale(seconds: 0): "it is stored, and may be served although it is not fresh"
       case .stale(let seconds): "it is stored, and may be served although stale for \(seconds) s"
       case .forwarded(let reason): reason
       case .unexpired: "it was downloaded before, and has not expired"

@@ -10,6 +10,7 @@ struct ForwardReasonTests {
     (.otherVariant, .varyMiss), (.otherPart, .partial), (.mustValidate(.requestNoCache), .request),
     (.mustValidate(.requestMaxAge), .request), (.mustValidate(.requestMinFresh), .request),
     (.mustValidate(.stale(by: 5)), .stale), (.mustValidate(.noCache), .stale),
+    (.mustValidate(.stale(by: 0)), .stale), (.mustValidate(.clockSetBack), .stale),
     (.policy(.reload), .request),
     (.requestNoStore, .request), (.method("POST"), .method), (.requestBody, .bypass),
     (.condition("If-Match"), .bypass), (.refused, .bypass),

@@ -120,4 +120,33 @@ import Testing
       sandbox.clock.advance(bySeconds: 40)
     }
   }
+
+  @Test func `without a lifetime, or with a clock that was set back, the reason says so`()
+    async throws
+  {
+    let sandbox = try FaceSandbox { request in
+      let seconds = request.target == "/none" ? 0 : 1000
+      return fresh("x", seconds: seconds, ["ETag: \"1\""])
+    }
+    let (cache, none, usual) = (sandbox.cache, sandbox.request("/none"), sandbox.request())
+    func metadata(_ request: URLRequest) async throws -> ResponseMetadata {
+      try #require(await cache.data(for: request).1.metadata)
+    }
+    for request in [none, usual] { _ = try await metadata(request) }
+    cache.offlineMode = .always
+    let old = try await metadata(none)
+    #expect(old.reason == "it is stored, and may be served although it is not fresh")
+    #expect(try await metadata(usual).reason == "it is stored, and fresh for 1000 s")
+    sandbox.clock.advance(bySeconds: -3600)
+    let future = try await metadata(usual)
+    #expect(future.isStale && future.cacheStatus.hasSuffix("; ttl=0"))
+    sandbox.clock.advance(bySeconds: 3600)
+    cache.offlineMode = .never
+    let must = "the stored response must be validated: "
+    #expect(try await metadata(none).reason == must + "it is not fresh")
+    sandbox.clock.advance(bySeconds: -3600)
+    let asked = try await metadata(usual)
+    #expect(
+      asked.reason == must + "it is from a later time than now, because the clock was set back")
+  }
 }
