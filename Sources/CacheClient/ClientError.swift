@@ -70,15 +70,14 @@ public struct ClientError: Error, Sendable, Hashable, CustomStringConvertible {
     }
   }
 
-  /// Returns what to do if the store has no answer. To fetch it once does not help against what holds
-  /// for each request.
+  /// Returns what to do if the store has no answer. To fetch it before does not help against what holds
+  /// for each request, nor if it is not stored then.
   private static func remedy(for reason: ForwardReason) -> String {
     switch reason {
-    case .mustValidate(.noCache), .mustValidate(.requestNoCache), .mustValidate(.requestMaxAge),
-      .policy, .requestNoStore, .requestBody, .condition:
-      "allow the network"
+    case .mustValidate, .policy, .requestNoStore, .requestBody, .condition: "allow the network"
+    case .otherVariant: "send those, or allow the network"
     case .refused: "change that rule, or allow the network"
-    default: "fetch it once while there is a network"
+    default: "fetch it first, and check that it is stored"
     }
   }
 }

@@ -151,7 +151,7 @@ struct CachingClientTests {
     #expect(error == ClientError(.notStored(.absent), url: url))
     #expect(
       error?.description == "http://example.com/a: cannot be answered offline, because nothing is "
-        + "stored for it; fetch it once while there is a network")
+        + "stored for it; fetch it first, and check that it is stored")
     #expect(
       await sandbox.outcome(request(method: "POST"), offline).error
         == ClientError(.notStored(.method("POST")), url: url))

@@ -24,11 +24,13 @@ import Testing
     }
   }
 
-  @Test func `what each answer must be asked for is not remedied by fetching it once`() {
+  @Test func `the remedy fits the reason`() {
     for (reason, remedy): (ForwardReason, String) in [
       (.mustValidate(.noCache), "allow the network"),
       (.mustValidate(.requestNoCache), "allow the network"),
-      (.mustValidate(.stale(by: 9)), "fetch it once while there is a network"),
+      (.mustValidate(.stale(by: 9)), "allow the network"),
+      (.otherVariant, "send those, or allow the network"),
+      (.absent, "fetch it first, and check that it is stored"),
       (.condition("If-Match"), "allow the network"),
       (.refused, "change that rule, or allow the network"),
     ] {

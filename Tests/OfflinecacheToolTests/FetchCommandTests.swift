@@ -259,7 +259,7 @@ import ToolTesting
     #expect(result.status == 1)
     #expect(
       result.errors == "offlinecache: \(url): cannot be answered offline, because nothing is "
-        + "stored for it; fetch it once while there is a network\n")
+        + "stored for it; fetch it first, and check that it is stored\n")
     #expect(!exists(tool.path("page")))
   }
 
