@@ -86,6 +86,10 @@ extension OfflineCache {
     repeat {
       guard case .notStored(let reason) = response.body.keeping else { continue }
       response.body.cancel()
+      // Damage is found while the body is stored, or else when it is decoded for the caller.
+      if case .damaged(let error) = reason {
+        throw ClientError(.coding(error), url: response.url.string)
+      }
       return reason
     } while try await response.body.next() != nil
     if case .notStored(let reason) = response.body.keeping { return reason }
