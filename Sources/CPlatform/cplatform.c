@@ -10,7 +10,6 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <time.h>
@@ -260,15 +259,6 @@ int cp_lock(int descriptor, int exclusive, int wait) {
 }
 
 int cp_unlock(int descriptor) { RETURN_RESULT(flock(descriptor, LOCK_UN)); }
-
-int cp_map(int descriptor, size_t length, const void **address) {
-  void *found = mmap(NULL, length, PROT_READ, MAP_SHARED, descriptor, 0);
-  if (found == MAP_FAILED) return -errno;
-  *address = found;
-  return 0;
-}
-
-void cp_unmap(const void *address, size_t length) { munmap((void *)(uintptr_t)address, length); }
 
 static uint8_t kind_of(unsigned char type) {
   return type == DT_REG   ? CP_KIND_FILE

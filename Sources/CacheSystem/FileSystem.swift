@@ -134,9 +134,6 @@ package protocol FileSystem: Sendable {
   /// flock(2). Fails with `.wouldBlock` if `wait` is false and the lock is held elsewhere.
   func lockOnce(_ descriptor: Int32, exclusive: Bool, wait: Bool) throws(SystemError)
   func unlock(_ descriptor: Int32)
-  /// mmap(2) for reading. The bytes are valid until `unmap`.
-  func map(_ descriptor: Int32, count: Int) throws(SystemError) -> UnsafeRawBufferPointer
-  func unmap(_ bytes: UnsafeRawBufferPointer)
   /// readdir(3): calls `body` with each name and its kind until it returns false. "." and ".." are
   /// left out. Names that are added or removed meanwhile may or may not be included.
   func list(_ descriptor: Int32, _ body: (PathName, FileKind) -> Bool) throws(SystemError)

@@ -153,16 +153,6 @@ package struct RealFileSystem: FileSystem {
 
   package func unlock(_ descriptor: Int32) { _ = cp_unlock(descriptor) }
 
-  package func map(_ descriptor: Int32, count: Int) throws(SystemError) -> UnsafeRawBufferPointer {
-    var address: UnsafeRawPointer?
-    try check { unsafe cp_map(descriptor, count, &address) }
-    return unsafe UnsafeRawBufferPointer(start: address, count: count)
-  }
-
-  package func unmap(_ bytes: UnsafeRawBufferPointer) {
-    unsafe cp_unmap(bytes.baseAddress, bytes.count)
-  }
-
   package func list(
     _ descriptor: Int32, _ body: (PathName, FileKind) -> Bool
   ) throws(SystemError) { try list(descriptor, isFresh: false, body) }

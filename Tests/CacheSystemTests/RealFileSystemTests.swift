@@ -60,7 +60,6 @@ import Testing
         try files.lockOnce(bad, exclusive: true, wait: false)
       }
     ),
-    ("map", { files throws(SystemError) in _ = unsafe try files.map(bad, count: 1) }),
     ("list", { files throws(SystemError) in try files.list(bad) { _, _ in true } }),
     ("list fresh", { files throws(SystemError) in try files.list(fresh: bad) { _, _ in true } }),
   ]
@@ -293,17 +292,6 @@ import Testing
     try files.lock(three, exclusive: false)
     // Two share it, so neither can have it alone.
     expect(try !files.tryLock(three))
-  }
-
-  @Test func `a mapped file shows its bytes`() throws {
-    try folder.make("file", "mapped")
-    let root = try folder.open()
-    let file = try files.open("file", in: root, [.read])
-    let bytes = unsafe try files.map(file.raw, count: 6)
-    expect(unsafe Array(bytes) == Array("mapped".utf8))
-    unsafe files.unmap(bytes)
-    #expect(
-      error { () throws(SystemError) in _ = unsafe try files.map(file.raw, count: 0) } == .invalid)
   }
 
   @Test func `the volume has blocks`() throws {

@@ -40,7 +40,6 @@ extension SystemError {
   static let notDirectory = SystemError(ENOTDIR)
   static let loop = SystemError(ELOOP)
   static let badDescriptor = SystemError(EBADF)
-  static let invalid = SystemError(EINVAL)
   static let permission = SystemError(EPERM)
   static let noReader = SystemError(ENXIO)
   static let noSpace = SystemError(ENOSPC)

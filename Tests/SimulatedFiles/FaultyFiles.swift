@@ -295,13 +295,6 @@ package struct FaultyFiles: FileSystem {
 
   package func unlock(_ descriptor: Int32) { real.unlock(descriptor) }
 
-  package func map(_ descriptor: Int32, count: Int) throws(SystemError) -> UnsafeRawBufferPointer {
-    try faults.check(.map)
-    return unsafe try real.map(descriptor, count: count)
-  }
-
-  package func unmap(_ bytes: UnsafeRawBufferPointer) { unsafe real.unmap(bytes) }
-
   package func list(_ descriptor: Int32, _ body: (PathName, FileKind) -> Bool) throws(SystemError) {
     try faults.check(.list, faults.name(of: descriptor))
     try real.list(descriptor, body)

@@ -5,8 +5,7 @@ package import CacheSystem
 package struct SimulatedOperation: Sendable, CustomStringConvertible {
   package enum Kind: String, Sendable, CaseIterable {
     case open, openUserPath, read, write, length, truncate, synchronize, statusOf, statusAt
-    case volume, makeDirectory, removeFile, removeDirectory, rename, link, changeMode, lock, map
-    case list
+    case volume, makeDirectory, removeFile, removeDirectory, rename, link, changeMode, lock, list
   }
 
   package var kind: Kind

@@ -195,20 +195,4 @@ extension SimulatedProcess {
       volume.unlock(file.number, file.opening)
     }
   }
-
-  // MARK: Memory
-
-  /// A copy: what is written later does not show in it.
-  package func map(_ descriptor: Int32, count: Int) throws(SystemError) -> UnsafeRawBufferPointer {
-    unsafe try call(.map, of: descriptor) { volume, file, _ throws(SystemError) in
-      guard count > 0 else { throw SystemError(EINVAL) }
-      // Safety: freed by `unmap`; zeros stand where the file has ended, as in its last page.
-      let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: count, alignment: 4096)
-      _ = unsafe bytes.initializeMemory(as: UInt8.self, repeating: 0)
-      _ = unsafe volume.disk.nodes[file.number]?.data.read(into: bytes, at: 0)
-      return UnsafeRawBufferPointer(bytes)
-    }
-  }
-
-  package func unmap(_ bytes: UnsafeRawBufferPointer) { unsafe bytes.deallocate() }
 }

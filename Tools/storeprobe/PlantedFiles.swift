@@ -173,12 +173,6 @@ struct PlantedFiles: FileSystem {
     if !has(.nolock) { real.unlock(descriptor) }
   }
 
-  func map(_ descriptor: Int32, count: Int) throws(SystemError) -> UnsafeRawBufferPointer {
-    unsafe try real.map(descriptor, count: count)
-  }
-
-  func unmap(_ bytes: UnsafeRawBufferPointer) { unsafe real.unmap(bytes) }
-
   func list(_ descriptor: Int32, _ body: (PathName, FileKind) -> Bool) throws(SystemError) {
     try real.list(descriptor, body)
   }

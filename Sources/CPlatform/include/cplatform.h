@@ -70,9 +70,6 @@ int cp_change_mode(int directory, const char *name, uint16_t mode);
 /// flock(2): returns 0, or -EWOULDBLOCK if `wait` is 0 and the lock is held elsewhere.
 int cp_lock(int descriptor, int exclusive, int wait);
 int cp_unlock(int descriptor);
-/// Maps `length` bytes for reading and sets *address.
-int cp_map(int descriptor, size_t length, const void **address);
-void cp_unmap(const void *address, size_t length);
 
 /// Opens a stream of the names in a directory; does not take over `descriptor`. If `is_fresh` is
 /// not 0, the stream may read through `descriptor` itself: nothing may have been read from it

@@ -207,26 +207,6 @@ public final class BodyReader: Sendable {
     }
   }
 
-  /// Maps the whole body into memory, after verifying it.
-  ///
-  /// - Parameter isVerified: whether the body is verified first, for which every byte is read.
-  /// - Throws: `damaged`, `inputOutput`.
-  public func map(isVerified: Bool = true) throws(StoreError) -> MappedBody {
-    let file: File
-    switch source {
-    case .file(let open): file = open
-    case .memory(let bytes): return MappedBody(bytes)
-    }
-    let mapped = try system(path) { () throws(SystemError) in
-      try MappedBody(file.descriptor, file.system, count: Int(length))
-    }
-    if isVerified {
-      let isRight = unsafe mapped.withBytes { unsafe digest.names($0, hashSeed: hashSeed) }
-      guard isRight else { throw damaged("its bytes are not those that were stored") }
-    }
-    return mapped
-  }
-
   /// The descriptor of the file, for a caller that gives it to a system call such as sendfile(2);
   /// `nil` for a small body that is in memory.
   ///
@@ -238,53 +218,5 @@ public final class BodyReader: Sendable {
   private func damaged(_ cause: String) -> StoreError {
     reportDamage()
     return StoreError(.damaged, path: path, cause: cause, remedy: "fetch it again; check the store")
-  }
-}
-
-/// A body whose file is mapped into memory. The system reads its pages when they are first
-/// accessed.
-///
-/// The store never changes a file in place. As with every mapping, this process ends with SIGBUS if
-/// another program truncates the file.
-@safe
-public final class MappedBody: @unchecked Sendable {
-  // Unchecked: the bytes are never written to.
-  private let bytes: UnsafeRawBufferPointer
-  /// The file system that made the mapping; `nil` for a copy in memory.
-  private let fileSystem: (any FileSystem)?
-
-  init(
-    _ file: borrowing Descriptor, _ fileSystem: any FileSystem, count: Int
-  ) throws(SystemError) {
-    self.fileSystem = fileSystem
-    // An empty mapping is an error to mmap(2).
-    unsafe bytes =
-      count == 0
-      ? UnsafeRawBufferPointer(start: nil, count: 0) : try fileSystem.map(file.raw, count: count)
-  }
-
-  /// Copies a body that is in memory.
-  init(_ body: [UInt8]) {
-    fileSystem = nil
-    let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: body.count, alignment: 16)
-    // Safety: both have the same length, and the copy is freed in `deinit`.
-    unsafe copy.copyBytes(from: body)
-    unsafe bytes = UnsafeRawBufferPointer(copy)
-  }
-
-  deinit {
-    if let fileSystem {
-      if unsafe bytes.count > 0 { unsafe fileSystem.unmap(bytes) }
-    } else {
-      unsafe bytes.deallocate()
-    }
-  }
-
-  /// The number of bytes.
-  public var count: Int { unsafe bytes.count }
-
-  /// Calls `body` with the bytes, which are valid during the call only.
-  public func withBytes<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
-    unsafe try body(bytes)
   }
 }

@@ -62,7 +62,6 @@ import Testing
     let reader = try reader(store, "k")
     #expect(reader.length == 0)
     #expect(try reader.read(upTo: 10) == [])
-    #expect(try reader.map().count == 0)
   }
 
   @Test func `reading goes on from where one goes to`() throws {
@@ -81,15 +80,6 @@ import Testing
     #expect(try reader.read(upTo: 10_000) == body)
   }
 
-  @Test func `a body is mapped whole`() throws {
-    let store = try sandbox.open()
-    let body = TestBody.make(100_000, seed: 6)
-    try store.put(body, for: "k")
-    let mapped = try reader(store, "k").map()
-    #expect(mapped.count == 100_000)
-    #expect(unsafe mapped.withBytes { unsafe Array($0) } == body)
-  }
-
   @Test func `an opened body stays readable when its entry is removed or replaced`() throws {
     let store = try sandbox.open()
     let body = TestBody.make(200_000, seed: 7)
@@ -102,9 +92,8 @@ import Testing
     try store.removeAll()
     store.waitUntilIdle()
     #expect(try one.read(upTo: 200_000) == Array(body[100...]))
-    let mapped = try two.map()
     store.close()
-    #expect(unsafe mapped.withBytes { unsafe Array($0) } == body)
+    #expect(try two.read(upTo: 200_000) == body)
   }
 
   @Test func `damage shows with the last piece`() throws {
@@ -117,7 +106,6 @@ import Testing
     let path = sandbox.inside(name)
     #expect(try reader.read(upTo: 5_000) == Array(body[..<5_000]))
     #expect(throws: failure(.damaged, path)) { try reader.read(upTo: 5_000) }
-    #expect(throws: failure(.damaged, path)) { try reader.map() }
     reader.seek(to: 0)
     #expect(throws: failure(.damaged, path)) { try reader.read(upTo: 10_000) }
     reader.seek(to: 100)
