@@ -86,8 +86,6 @@ public struct DownloadRecord: Sendable, Hashable {
     expires = time.advanced(bySeconds: Double(expiry.seconds))
   }
 
-  func hasExpired(at now: Timestamp) -> Bool { expires.map { $0 <= now } ?? false }
-
   /// Returns whether the file may be used without asking the server, by the expiry of the record
   /// and by the one that is asked for now.
   func isGood(at now: Timestamp, for asked: DownloadExpiry?) -> Bool {

@@ -74,8 +74,24 @@ extension Downloader {
 
   private func forget(_ path: String, removesFile: Bool) async throws(DownloadError) {
     for download in downloads(to: path) { await download.end() }
-    _ = try await change(path) { place, part throws(SystemError) in
-      guard let part else { throw .wouldBlock }
+    do throws(DownloadError.Cause) {
+      try await pool.call { [files] () throws(DownloadError.Cause) in
+        let place = try DownloadPlace(path, files)
+        do throws(SystemError) {
+          try Self.forget(place, removesFile: removesFile)
+        } catch {
+          throw DownloadError.Cause.file(error)
+        }
+      }
+    } catch {
+      throw DownloadError(error, url: "", path: path)
+    }
+  }
+
+  private static func forget(
+    _ place: DownloadPlace, removesFile: Bool
+  ) throws(SystemError) {
+    let isDone: Void? = try PartFile.withLock(place) { part throws(SystemError) in
       // The record may be that of a file that is about to replace this one.
       if removesFile, let record = try place.record(.finished),
         try place.ownTime(of: record.url) != nil
@@ -85,8 +101,8 @@ extension Downloader {
       part.remove()
       place.removeRecord(.finished)
       place.removeLeftovers()
-      return true
     }
+    if isDone == nil { throw .wouldBlock }
   }
 
   /// Removes the hidden files without a record, which a kill has left, unless they are in use.
@@ -108,53 +124,6 @@ extension Downloader {
     remove { DownloadPlace.part(of: $0) == nil }
     // The lock of a part is that of its sums, too.
     remove { DownloadPlace.part(of: $0).map { status($0) == nil } ?? false }
-  }
-
-  /// Removes the files of a folder that have expired, with their records.
-  ///
-  /// - Returns: the paths of the files that were removed.
-  /// - Throws: ``DownloadError`` if the folder cannot be used.
-  @discardableResult
-  public func removeExpired(in folder: String) async throws(DownloadError) -> [String] {
-    var removed: [String] = []
-    for found in try await downloads(in: folder) where found.isFinished {
-      guard found.record.hasExpired(at: now) else { continue }
-      let isRemoved = try await change(found.path) { place, part throws(SystemError) in
-        // It is being downloaded, or was downloaded since.
-        guard let part else { return false }
-        let isSame = try place.finishedRecord() == found.record
-        if isSame {
-          place.remove(place.target)
-          place.removeRecord(.finished)
-        }
-        if try place.record(.unfinished) == nil { part.remove() }
-        return isSame && place.status(place.target) == nil
-      }
-      if isRemoved { removed.append(found.path) }
-    }
-    return removed
-  }
-
-  private func change(
-    _ path: String,
-    _ work: @escaping @Sendable (DownloadPlace, PartFile?) throws(SystemError) -> Bool
-  ) async throws(DownloadError) -> Bool {
-    do throws(DownloadError.Cause) {
-      return try await pool.call { [files] () throws(DownloadError.Cause) -> Bool in
-        let place = try DownloadPlace(path, files)
-        do throws(SystemError) {
-          let result = try PartFile.withLock(place) { part throws(SystemError) in
-            try work(place, part)
-          }
-          if let result { return result }
-          return try work(place, nil)
-        } catch {
-          throw DownloadError.Cause.file(error)
-        }
-      }
-    } catch {
-      throw DownloadError(error, url: "", path: path)
-    }
   }
 
   private static func find(

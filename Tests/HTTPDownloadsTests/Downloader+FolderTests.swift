@@ -11,27 +11,21 @@ import Testing
 struct DownloaderFolderTests {
   private let sandbox = DownloadSandbox()
   private let server = FileServer(content(100_000))
-  @Test func `a folder tells what is there, what is unfinished, and what has expired`() async throws
-  {
+  @Test func `a folder tells what is there, and what is unfinished`() async throws {
     let downloader = sandbox.downloader(server)
-    var old = sandbox.asked("old")
-    old.expiry = DownloadExpiry(after: 10)
-    _ = try await downloader.download(old)
+    _ = try await downloader.download(sandbox.asked("also"))
     _ = try await downloader.download(sandbox.asked("kept"))
     server.fail(.init(cut: 65_536))
     _ = await sandbox.failure(downloader, sandbox.asked("begun", url: "/b?c=d"))
     let found = try await downloader.downloads(in: sandbox.folder)
-    #expect(found.map(\.path) == ["begun", "kept", "old"].map { sandbox.path($0) })
-    #expect(found.map(\.isFinished) == [false, true, true])
-    #expect(found.map(\.received) == [65_536, 100_000, 100_000])
-    #expect(found[0].record.url == "http://example.com/b?c=d")
+    #expect(found.map(\.path) == ["also", "begun", "kept"].map { sandbox.path($0) })
+    #expect(found.map(\.isFinished) == [true, false, true])
+    #expect(found.map(\.received) == [100_000, 65_536, 100_000])
+    #expect(found[1].record.url == "http://example.com/b?c=d")
     #expect(try await downloader.downloads(in: sandbox.folder + "/") == found)
-    sandbox.clock.advance(bySeconds: 10)
-    #expect(try await downloader.removeExpired(in: sandbox.folder) == [sandbox.path("old")])
-    #expect(try await downloader.removeExpired(in: sandbox.folder) == [])
     try await downloader.forget(sandbox.path("begun"))
     try await downloader.forget(sandbox.path("kept"))
-    #expect(sandbox.names == ["kept"])
+    #expect(sandbox.names == [".json", "also", "kept"])
     await #expect(throws: DownloadError.self) {
       try await downloader.downloads(in: sandbox.path("nothing"))
     }
@@ -183,75 +177,10 @@ struct DownloaderFolderTests {
     }
     let downloader = sandbox.downloader(server)
     #expect(try await downloader.downloads(in: inner) == [])
-    #expect(try await downloader.removeExpired(in: inner) == [])
+    try await downloader.removeAll(in: inner)
     #expect(
       try FileManager.default.contentsOfDirectory(atPath: sandbox.folder).sorted()
         == (names + ["inner"]).sorted())
-  }
-
-  @Test func `what is not removed is not told as removed`() async throws {
-    var request = sandbox.asked()
-    request.expiry = DownloadExpiry(after: 0)
-    let downloader = sandbox.downloader(server)
-    _ = try await downloader.download(request)
-    request.reuse = .never
-    let gate = Gate()
-    server.fail(.init(gate: gate))
-    let other = sandbox.downloader(server).start(request)
-    await eventually { other.progress.received > 0 }
-    #expect(try await downloader.removeExpired(in: sandbox.folder) == [])
-    gate.open()
-    _ = try await other.value()
-    #expect(sandbox.bytes() == content(100_000))
-  }
-
-  @Test func `what has come of the next version stays when the expired one is removed`()
-    async throws
-  {
-    let downloader = sandbox.downloader(server)
-    var asked = sandbox.asked()
-    asked.expiry = DownloadExpiry(after: 10)
-    _ = try await downloader.download(asked)
-    sandbox.clock.advance(bySeconds: 10)
-    server.change(content(90_000, seed: 2), tag: "\"2\"")
-    server.fail(.init(cut: 65_536))
-    _ = await sandbox.failure(downloader, asked)
-    #expect(try await downloader.removeExpired(in: sandbox.folder) == [sandbox.path()])
-    #expect(try await downloader.downloads(in: sandbox.folder).map(\.received) == [65_536])
-    #expect(try await downloader.download(asked).resumedBytes == 65_536)
-  }
-
-  @Test func `a whole file that has expired without its name is not removed`() async throws {
-    let downloader = sandbox.downloader(server)
-    var asked = sandbox.asked()
-    asked.expiry = DownloadExpiry(after: 10)
-    _ = try await downloader.download(asked)
-    try sandbox.undoRename(of: "file")
-    sandbox.clock.advance(bySeconds: 10)
-    #expect(try await downloader.removeExpired(in: sandbox.folder) == [])
-    #expect(try await downloader.download(asked).source == .confirmed)
-  }
-
-  @Test(arguments: [true, false])
-  func `an expired file that is changed now, or cannot be removed, stays`(isChanged: Bool)
-    async throws
-  {
-    let disk = FaultyFiles()
-    let downloader = Downloader(server, DownloaderOptions(), sandbox.clock, disk)
-    var asked = sandbox.asked()
-    asked.expiry = DownloadExpiry(after: 0)
-    _ = try await downloader.download(asked)
-    let path = sandbox.path()
-    disk.faults.set { call in
-      if isChanged, call.kind == .lock {
-        _ = FileManager.default.createFile(atPath: path, contents: nil)
-      }
-      let isRefused = !isChanged && call.kind == .removeFile && call.name == "file"
-      return isRefused ? SystemError(EPERM) : nil
-    }
-    #expect(try await downloader.removeExpired(in: sandbox.folder) == [])
-    disk.faults.set(nil)
-    #expect(sandbox.bytes() == (isChanged ? [] : content(100_000)))
   }
 
   @Test func `a record whose file comes back while it is removed stays`() async throws {
