@@ -32,8 +32,6 @@ public struct Statistics: Sendable, Hashable {
   public var memoryEntries = 0
   /// The bytes of bodies and metadata in the memory tier.
   public var memoryBytes = 0
-  /// The bytes of the index in memory.
-  public var indexBytes = 0
   /// The look-ups of this process that found an entry, since it opened the store.
   public var hits: UInt64 = 0
   /// The hits that were answered from memory.
@@ -73,7 +71,6 @@ extension Statistics {
     deadJournalBytes = UInt64(max(0, state.journal.spareBytes))
     memoryEntries = state.memory.count
     memoryBytes = state.memory.bytes
-    indexBytes = state.index.memoryBytes
     hits = counters.hits.load(ordering: .relaxed)
     memoryHits = counters.memoryHits.load(ordering: .relaxed)
     misses = counters.misses.load(ordering: .relaxed)

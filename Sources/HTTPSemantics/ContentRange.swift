@@ -54,9 +54,6 @@ public struct ContentRange: Sendable, Hashable {
   /// The number of bytes, at least 1.
   public var count: UInt64 { last - first + 1 }
 
-  /// The positions of the bytes.
-  public var positions: ClosedRange<UInt64> { first...last }
-
   /// The value of a `Content-Range` field, such as `bytes 0-4/10`.
   public var fieldValue: String {
     "bytes \(first)-\(last)/\(completeLength.map(String.init) ?? "*")"

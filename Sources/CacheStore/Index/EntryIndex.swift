@@ -24,12 +24,6 @@ struct EntryIndex: ~Copyable {
   /// The number of slots, including free ones.
   var slotCount: Int { slots.count }
 
-  /// The memory of the index in bytes.
-  var memoryBytes: Int {
-    slots.count * MemoryLayout<Slot>.stride + byKey.memoryBytes + byDigest.memoryBytes
-      + heap.memoryBytes + spareHeap.memoryBytes
-  }
-
   /// Returns the bytes allocated for a body of `length` bytes in a file of its own.
   func allocated(_ length: UInt64) -> UInt64 {
     (length + blockBytes - 1) / blockBytes * blockBytes
