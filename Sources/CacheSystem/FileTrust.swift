@@ -50,13 +50,13 @@ package enum UserPath {
   /// false if there is no file.
   package static func isPlanted(_ path: String) -> Bool {
     let path = Array(path.utf8)
-    return isPlantedLink(path) || isPlanted(status(path, followsLink: true), path)
+    return isPlantedLink(path) || isPlanted(try? RealFileSystem().status(userPath: path), path)
   }
 
   /// Returns whether a path is a link that may have been planted. The system does not follow such
   /// links (proc(5), `protected_symlinks`), but realpath(3) does.
   package static func isPlantedLink(_ path: [UInt8]) -> Bool {
-    let found = status(path, followsLink: false)
+    let found = try? RealFileSystem().status(userPath: path, followsLink: false)
     return found?.kind == .link && isPlanted(found, path)
   }
 
@@ -82,6 +82,28 @@ package enum UserPath {
     }
   }
 
+  /// Returns a path without links, `.` and `..`, and then the folders above it, up to the root.
+  ///
+  /// Missing folders count as if they were made: each of them will be a new one in the folder before,
+  /// so `..` leads back from it.
+  ///
+  /// - Complexity: O(folders of the path).
+  package static func upwards(from path: [UInt8]) -> [[UInt8]] {
+    let slash = UInt8(ascii: "/")
+    var place = path.first == slash ? [slash] : real([UInt8(ascii: ".")]) ?? [slash]
+    for part in path.split(separator: slash) {
+      let next = (place == [slash] ? [] : place) + [slash] + part
+      if let next = real(next) {
+        place = next
+      } else if part.elementsEqual("..".utf8) {
+        place = split(place).folder
+      } else if !part.elementsEqual(".".utf8) {
+        place = next
+      }
+    }
+    return Array(sequence(first: place) { $0 == [slash] ? nil : split($0).folder })
+  }
+
   /// Throws the error with which a file cannot be opened for writing, or a file cannot be made in a
   /// folder, without writing; faccessat(2).
   package static func checkWritable(_ path: String) throws(SystemError) {
@@ -92,22 +114,9 @@ package enum UserPath {
   }
 
   private static func isPlanted(_ file: FileStatus?, _ path: [UInt8]) -> Bool {
-    guard let file, let folder = status(split(path).folder, followsLink: true) else { return false }
-    return file.isPlanted(in: folder)
-  }
-
-  /// Returns a status with the owner, the mode, and whether it is a link; the other values are not
-  /// set.
-  private static func status(_ path: [UInt8], followsLink: Bool) -> FileStatus? {
-    var found = stat()
-    // Safety: `withPath` passes a zero-terminated copy, and the call fills the local.
-    let code = unsafe withPath(path) {
-      unsafe followsLink ? stat($0, &found) : lstat($0, &found)
+    guard let file, let folder = try? RealFileSystem().status(userPath: split(path).folder) else {
+      return false
     }
-    guard code == 0 else { return nil }
-    return FileStatus(
-      length: 0, allocated: 0, fileNumber: 0, linkCount: 0, modified: 0, owner: found.st_uid,
-      mode: UInt16(truncatingIfNeeded: found.st_mode) & 0o7777,
-      kind: found.st_mode & S_IFMT == S_IFLNK ? .link : .other)
+    return file.isPlanted(in: folder)
   }
 }

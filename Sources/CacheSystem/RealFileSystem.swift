@@ -1,3 +1,4 @@
+internal import CLibrary
 internal import CPlatform
 
 /// The files of the operating system.
@@ -93,9 +94,20 @@ package struct RealFileSystem: FileSystem {
   /// It is not opened: a process that closes a file loses its locks of it (fcntl(2)), which SQLite
   /// has on a database.
   package func status(userPath path: String) throws(SystemError) -> FileStatus {
-    try checkText(path)
+    try status(userPath: Array(path.utf8))
+  }
+
+  package func status(
+    userPath path: [UInt8], followsLink: Bool = true
+  ) throws(SystemError) -> FileStatus {
+    if path.contains(0) { throw .notFound }
     var found = cp_status()
-    try check { unsafe path.withCString { unsafe cp_status_of_path($0, &found) } }
+    try check {
+      unsafe withPath(path) { path in
+        unsafe followsLink
+          ? cp_status_of_path(path, &found) : cp_status_at(AT_FDCWD, path, &found)
+      }
+    }
     return FileStatus(found)
   }
 

@@ -27,31 +27,7 @@ package func checkOutsideOtherStores(_ path: Argument) throws(OutputError) {
 ///
 /// - Complexity: O(folders above it).
 func enclosingStore(of path: Argument) -> Argument? {
-  var folder = existingPart(of: path.bytes)
-  while !isStore(folder) {
-    guard folder.count > 1, let end = folder.lastIndex(of: slash) else { return nil }
-    folder.removeSubrange(max(1, end)...)
-  }
-  return Argument(bytes: folder)
-}
-
-private let slash = UInt8(ascii: "/")
-
-/// Returns the part of a path that exists, without links. Each folder that is made later will be a new
-/// one in the folder before, so `..` leads back from it.
-private func existingPart(of path: [UInt8]) -> [UInt8] {
-  var folder = path.first == slash ? [slash] : UserPath.real([UInt8(ascii: ".")]) ?? [slash]
-  var missing = 0
-  for part in path.split(separator: slash) {
-    if missing == 0, let next = UserPath.real(folder + [slash] + part) {
-      folder = next
-    } else if part.elementsEqual("..".utf8) {
-      missing -= 1
-    } else if !part.elementsEqual(".".utf8) {
-      missing += 1
-    }
-  }
-  return folder
+  UserPath.upwards(from: path.bytes).first(where: isStore).map { Argument(bytes: $0) }
 }
 
 /// Returns whether there is the folder of a store at a path. One whose store.json is damaged is not

@@ -7,19 +7,17 @@ package enum MigrationPlaces {
   /// If the source is a database file, a store may be beside it.
   static func check(source: String, destination: String) throws(MigrationError) {
     guard let from = status(source) else { return }
-    let place = place(of: destination)
-    let above = ancestors(of: place)
-    if let to = status(place), to.identity == from.identity { throw .same(destination) }
-    let folder = UserPath.split(source).folder
+    let place = UserPath.upwards(from: Array(destination.utf8))[0]
+    let to = try? RealFileSystem().status(userPath: place).identity
+    if to == from.identity { throw .same(destination) }
+    let above = identities(from: destination)
     for path in folders(of: source, from) {
       if let identity = status(path)?.identity, above.contains(identity) {
         throw .destinationInSource(destination, path)
       }
     }
-    let aboveSource = ancestors(of: from.kind == .directory ? source : folder)
-    if let to = status(place)?.identity, aboveSource.contains(to),
-      isStore(place)
-    {
+    let folder = from.kind == .directory ? source : UserPath.split(source).folder
+    if let to, identities(from: folder).contains(to), isStore(place) {
       throw .sourceInDestination(source, destination)
     }
   }
@@ -30,7 +28,7 @@ package enum MigrationPlaces {
   package static func check(
     report: String, source: String, destination: String
   ) throws(MigrationError) {
-    let (own, above) = (status(report)?.identity, ancestors(of: report))
+    let (own, above) = (status(report)?.identity, identities(from: report))
     if let from = status(source) {
       let files = ["", "-wal", "-shm", "-journal"].compactMap { status(source + $0) }
       let folders = folders(of: source, from).compactMap { status($0) }
@@ -53,44 +51,23 @@ package enum MigrationPlaces {
     return BodyFolder.names(besides: name).map { "\(folder)/\($0)" }
   }
 
-  /// Returns the path of a destination once its missing folders are made. Each of them will be a new
-  /// folder in the one before, so `..` leads back from it.
-  private static func place(of path: String) -> String {
-    var place = path.hasPrefix("/") ? "/" : "."
-    for part in path.utf8.split(separator: UInt8(ascii: "/")) {
-      let name = String(decoding: part, as: UTF8.self)
-      if name == ".." && status(place) == nil {
-        place = UserPath.split(place).folder
-      } else if name != "." {
-        place += place == "/" ? name : "/" + name
-      }
-    }
-    return place
-  }
-
   /// Returns whether a folder is a store. The store itself refuses any other folder above the
   /// source.
-  private static func isStore(_ path: String) -> Bool { status("\(path)/store.json") != nil }
+  private static func isStore(_ path: [UInt8]) -> Bool {
+    (try? RealFileSystem().status(userPath: path + "/store.json".utf8)) != nil
+  }
 
   private static func status(_ path: String) -> FileStatus? {
     try? RealFileSystem().status(userPath: path)
   }
 
-  /// Returns the folder, or the nearest one that exists, and all folders above it.
-  private static func ancestors(of path: String) -> [FileIdentity] {
-    var path = path
-    while status(path)?.kind != .directory {
-      let parent = UserPath.split(path).folder
-      if parent == path || parent == "." && path == "." { return [] }
-      path = parent
+  /// Returns what there is of a path and of the folders above it. Folders are compared by their
+  /// identity, because one may be mounted at several places.
+  private static func identities(from path: String) -> Set<FileIdentity> {
+    let files = RealFileSystem()
+    let found = UserPath.upwards(from: Array(path.utf8)).compactMap {
+      try? files.status(userPath: $0).identity
     }
-    var found: [FileIdentity] = []
-    while let identity = status(path)?.identity, found.last != identity,
-      found.count < 1_000
-    {
-      found.append(identity)
-      path += "/.."
-    }
-    return found
+    return Set(found)
   }
 }
