@@ -1,20 +1,14 @@
+import CacheFormat
+
 /// Makes targets safe to show.
 enum TargetText {
   /// The bytes of a refused target that are shown.
   static let maximumLength = 256
 
-  /// Returns the beginning of a target as text, without a possible name and password.
-  ///
-  /// The target was refused, so its parts are not known: everything in front of the last `@` is
-  /// removed.
+  /// Returns the beginning of a refused target as text, without a possible name and password.
   static func withoutCredentials(_ target: [UInt8]) -> String {
-    var shown = target[...]
-    if let at = target.lastIndex(of: UInt8(ascii: "@")) {
-      let scheme = target.prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "@") }
-      let isURL =
-        scheme.last == UInt8(ascii: ":") && target[scheme.endIndex...].starts(with: "//".utf8)
-      shown = (isURL ? scheme + Array("//".utf8) : []) + target[(at + 1)...]
-    }
+    let parts = HiddenCredentials(target)
+    let shown = parts.map { $0.scheme + $0.rest } ?? target[...]
     return String(decoding: shown.prefix(maximumLength), as: UTF8.self)
   }
 }

@@ -1,4 +1,5 @@
 import CLibrary
+import CacheFormat
 
 /// A command-line argument as the bytes that the system passed.
 ///
@@ -19,17 +20,12 @@ package struct Argument: Sendable, Hashable, ExpressibleByStringLiteral, CustomS
   package var description: String { terminalSafe(bytes) }
 
   /// The argument with `...` in place of what may be a name and password, for messages about a wrong
-  /// value. Its parts are not known, so that is everything in front of the last `@`, behind the
-  /// scheme; without a scheme, only if there is a colon.
+  /// value. Without a scheme, only a text with a colon has that.
   var withoutCredentials: Argument {
-    guard let at = bytes.lastIndex(of: UInt8(ascii: "@")) else { return self }
-    let scheme = bytes[..<at].prefix { !"/:".utf8.contains($0) }
-    let mark = Array("://".utf8)
-    if bytes[scheme.endIndex..<at].starts(with: mark) {
-      return Argument(bytes: scheme + mark + Array("...".utf8) + bytes[at...])
-    }
-    guard bytes[..<at].contains(UInt8(ascii: ":")) else { return self }
-    return Argument(bytes: Array("...".utf8) + bytes[at...])
+    guard let parts = HiddenCredentials(bytes) else { return self }
+    let hidden = bytes[parts.scheme.endIndex..<parts.rest.startIndex]
+    guard !parts.scheme.isEmpty || hidden.contains(UInt8(ascii: ":")) else { return self }
+    return Argument(bytes: parts.scheme + Array("...@".utf8) + parts.rest)
   }
 }
 

@@ -1,3 +1,5 @@
+internal import CacheFormat
+
 /// The reason why this package cannot fetch a URL.
 public struct InvalidURL: Error, Sendable, Hashable, CustomStringConvertible {
   /// The cause; later versions may add causes.
@@ -80,19 +82,10 @@ public struct InvalidURL: Error, Sendable, Hashable, CustomStringConvertible {
 
   /// Returns the part of an invalid URL that may be logged: no credentials, no control characters.
   private static func excerpt(of text: String) -> String {
-    var bytes = Array(text.utf8.prefix(4 * excerptLength))
-    // The URL is malformed, so any text before an "@" may be a password.
-    if let at = bytes.lastIndex(of: UInt8(ascii: "@")) {
-      var start = 0
-      if let slashes = bytes.indices.first(where: { bytes[$0...].starts(with: "//".utf8) }) {
-        start = slashes + 2
-      }
-      if start <= at { bytes.removeSubrange(start...at) }
-    } else if text.utf8.dropFirst(bytes.count).contains(UInt8(ascii: "@")) {
-      return "(a URL of \(text.utf8.count) bytes)"
-    }
-    for index in bytes.indices where bytes[index] < 0x20 || bytes[index] == 0x7F {
-      bytes[index] = UInt8(ascii: "?")
+    let all = Array(text.utf8)
+    let parts = HiddenCredentials(all)
+    let bytes = (parts.map { $0.scheme + $0.rest } ?? all[...]).prefix(4 * excerptLength).map {
+      $0 < 0x20 || $0 == 0x7F ? UInt8(ascii: "?") : $0
     }
     let shown = String(decoding: bytes, as: UTF8.self)
     return shown.count <= excerptLength ? shown : String(shown.prefix(excerptLength)) + "..."

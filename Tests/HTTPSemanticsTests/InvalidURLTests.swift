@@ -43,7 +43,8 @@ struct InvalidURLTests {
     "an error never shows what may be a password",
     arguments: [
       "http://user:secret@h:x/", "http://user:sec/ret@h\n/", "ftp://user:secret@h/",
-      "user:secret@h/x",
+      "user:secret@h/x", "user:secret//x@h/x",
+      "http://user:a@" + String(repeating: "secret", count: 200) + "@h:x/",
     ])
   func noCredentialsInErrors(text: String) {
     let error = #expect(throws: InvalidURL.self) { try NormalizedURL(text) }
@@ -55,6 +56,6 @@ struct InvalidURLTests {
   func longURLInError() {
     let text = "http://user:secret" + String(repeating: "x", count: 70_000) + "@h/"
     let error = #expect(throws: InvalidURL.self) { try NormalizedURL(text) }
-    #expect(error?.url == "(a URL of \(text.utf8.count) bytes)")
+    #expect(error?.url == "http://h/")
   }
 }
