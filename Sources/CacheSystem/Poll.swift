@@ -58,7 +58,8 @@ package final class Poll: Sendable {
     return items[..<watched.count].map { $0.revents != 0 }
   }
 
-  /// Returns whether a descriptor is ready or lost (poll(2)).
+  /// Returns whether a descriptor is ready or lost (poll(2)). A wait that a signal interrupts begins
+  /// again.
   ///
   /// - Parameters:
   ///   - events: `POLLIN` or `POLLOUT`.
@@ -68,8 +69,11 @@ package final class Poll: Sendable {
     _ descriptor: Int32, for events: Int32, milliseconds: Int32 = 0
   ) -> Bool {
     var item = pollfd(fd: descriptor, events: Int16(events), revents: 0)
-    // Safety: poll reads and writes the one item.
-    return unsafe poll(&item, 1, milliseconds) != 0
+    while true {
+      // Safety: poll reads and writes the one item.
+      let count = unsafe poll(&item, 1, milliseconds)
+      if count >= 0 || errno != EINTR { return count != 0 }
+    }
   }
 
   private func drain() {

@@ -1,4 +1,5 @@
 import CLibrary
+import CacheSystem
 
 extension Terminal {
   /// Reads a line from the controlling terminal, even if standard input is redirected, without
@@ -43,9 +44,7 @@ extension Terminal {
     var line = SecretLine()
     while true {
       try Interruption.check()
-      var ready = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-      // Safety: poll reads and writes the one entry.
-      guard unsafe poll(&ready, 1, 100) > 0 else { continue }
+      guard Poll.isReady(descriptor, for: POLLIN, milliseconds: 100) else { continue }
       var byte: UInt8 = 0
       // Safety: read writes at most one byte into the local.
       guard unsafe read(descriptor, &byte, 1) == 1 else { return nil }

@@ -6,6 +6,7 @@ import CommandLineTools
 final class InputFile {
   private let descriptor: Int32
   private let name: String
+  private let files = RealFileSystem()
 
   /// Opens a file; `-` is standard input.
   ///
@@ -48,14 +49,12 @@ final class InputFile {
     return bytes
   }
 
-  deinit { if descriptor > 0 { close(descriptor) } }
+  deinit { if descriptor > 0 { files.close(descriptor) } }
 
   /// The number of bytes of a regular file; `nil` for a pipe or a terminal.
   var length: UInt64? {
-    var status = stat()
-    guard unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG
-    else { return nil }
-    return UInt64(clamping: status.st_size)
+    guard let status = try? files.status(of: descriptor), status.kind == .file else { return nil }
+    return status.length
   }
 
   /// Returns the next bytes, or `nil` at the end.
@@ -64,28 +63,20 @@ final class InputFile {
   ///   ``ToolError``.
   func read(upTo count: Int) throws -> [UInt8]? {
     while true {
-      try waitUntilReadable()
-      var number: Int32 = 0
-      let piece = unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
-        // Safety: read writes at most `count` bytes into a buffer of that capacity.
-        let result = unsafe readOnce(descriptor, buffer.baseAddress, count)
-        number = result < 0 ? errno : 0
-        filled = max(0, result)
+      // Checks ten times a second whether the user has interrupted the tool.
+      repeat {
+        try Interruption.check()
+      } while !Poll.isReady(descriptor, for: POLLIN, milliseconds: 100)
+      do {
+        let piece = try unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+          // Safety: the call writes at most as many bytes as the buffer has.
+          filled = unsafe try files.readOnce(
+            descriptor, into: UnsafeMutableRawBufferPointer(buffer), at: nil)
+        }
+        return piece.isEmpty ? nil : piece
+      } catch let error as SystemError where error != .wouldBlock {
+        throw failure(error.code)
       }
-      if number == 0 { return piece.isEmpty ? nil : piece }
-      if number != EINTR && number != EAGAIN { throw failure(number) }
-    }
-  }
-
-  /// Waits for bytes. Checks ten times a second whether the user has interrupted the tool.
-  private func waitUntilReadable() throws {
-    while true {
-      try Interruption.check()
-      var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-      // Safety: poll reads and writes the one pollfd that is passed.
-      let ready = unsafe poll(&request, 1, 100)
-      if ready > 0 { return }
-      if ready < 0 && errno != EINTR { return }
     }
   }
 
@@ -100,12 +91,4 @@ final class InputFile {
     return ToolError(
       subject: name, problem: "cannot be read: \(SystemError(number))", remedy: remedy)
   }
-}
-
-/// Calls read(2). Inside the class, the method of the same name hides it.
-private func readOnce(
-  _ descriptor: Int32, _ buffer: UnsafeMutablePointer<UInt8>?, _ count: Int
-) -> Int {
-  // Safety: the caller guarantees that `count` bytes at `buffer` are writable.
-  unsafe read(descriptor, buffer, count)
 }
