@@ -214,7 +214,11 @@ let package = Package(
         "CommandLineTools", "StoreMigration", "HTTPCaching", "HTTPSemantics", "CacheStore",
         "CacheFormat", "CacheSystem", "CSQLite", "CLibrary", "TestSupport",
       ]),
-    tool("storeprobe", ["StoreChecking", "CacheStore", "CacheFormat", "CacheSystem", "CLibrary"]),
+    tool(
+      "storeprobe",
+      [
+        "StoreChecking", "CacheStore", "CacheFormat", "CacheSystem", "CLibrary", "TestSupport",
+      ]),
 
     // A month of use on a simulated volume.
     tool(

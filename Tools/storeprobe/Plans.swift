@@ -1,5 +1,6 @@
 import CacheFormat
 import CacheStore
+import TestSupport
 
 /// Stores, replaces, removes, amends, pins: nothing goes that was not asked to.
 struct WorkloadPlan: Plan {
@@ -28,7 +29,7 @@ struct ChurnPlan: Plan {
 
   func change(_ step: Int, of count: Int, seed: Int, prefix: String) -> Change {
     if step == 0 { return .limit(ChurnLimits.wide) }
-    var random = SplitMix(state: UInt64(bitPattern: Int64(seed &* 1_000_003 &+ step)))
+    var random = SplitMix64(seed: UInt64(bitPattern: Int64(seed &* 1_000_003 &+ step)))
     let key = "\(prefix)key\(random.next() % Self.keys)"
     let version = Int(random.next() % 1_000_000)
     // Long notes make long records, so that there is something to compact.

@@ -1,6 +1,7 @@
 import CacheFormat
 import CacheStore
 import CacheSystem
+import TestSupport
 
 struct Probe: Sendable {
   let path: String
@@ -31,7 +32,7 @@ struct Probe: Sendable {
   /// Stores and reads keys that other processes store and read, too.
   func hammer(seconds: Int, seed: Int) {
     let store = open()
-    var random = SplitMix(state: UInt64(seed))
+    var random = SplitMix64(seed: UInt64(seed))
     var (hits, misses, stores, damaged) = (0, 0, 0, 0)
     let end = SystemClock().now() + Int64(seconds) * 1_000_000_000
     while SystemClock().now() < end {
@@ -57,18 +58,5 @@ struct Probe: Sendable {
     store.close()
     if damaged > 0 { stop(1, "DAMAGED \(damaged)") }
     say("OK \(hits) hits, \(misses) misses, \(stores) stores")
-  }
-}
-
-/// A small generator with a seed (Steele, Lea, Flood 2014).
-struct SplitMix {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var z = state
-    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-    return z ^ (z >> 31)
   }
 }
