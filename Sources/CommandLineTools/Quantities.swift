@@ -120,25 +120,18 @@ private struct Decimal {
 
 /// Removes a decimal number of at most 19 digits from the front and returns it, or returns `nil`.
 private func takeDecimal(_ rest: inout ArraySlice<UInt8>) -> Decimal? {
-  var number = Decimal(digits: 0, scale: 1)
-  var count = 0
-  var sawPoint = false
-  while let byte = rest.first {
-    if byte == UInt8(ascii: "."), !sawPoint, count > 0, let next = rest.dropFirst().first,
-      isDigit(next)
-    {
-      sawPoint = true
-    } else if isDigit(byte) {
-      count += 1
-      if count > 19 { return nil }
-      number.digits = number.digits * 10 + UInt64(byte - UInt8(ascii: "0"))
-      if sawPoint { number.scale *= 10 }
-    } else {
-      break
-    }
-    rest = rest.dropFirst()
+  let whole = rest.prefix(while: isDigit)
+  rest = rest.dropFirst(whole.count)
+  var fraction = rest.prefix(0)
+  if !whole.isEmpty, rest.first == UInt8(ascii: ".") {
+    fraction = rest.dropFirst().prefix(while: isDigit)
+    if !fraction.isEmpty { rest = rest.dropFirst(1 + fraction.count) }
   }
-  return count > 0 ? number : nil
+  let all = whole + fraction
+  guard all.count <= 19, let digits = UInt64(String(decoding: all, as: UTF8.self)) else {
+    return nil
+  }
+  return Decimal(digits: digits, scale: fraction.reduce(1) { scale, _ in scale * 10 })
 }
 
 func isDigit(_ byte: UInt8) -> Bool {
