@@ -1,3 +1,4 @@
+internal import CacheFormat
 internal import CacheSystem
 import Synchronization
 

@@ -1,3 +1,5 @@
+internal import CacheFormat
+
 extension ValueKind where Value == UInt64 {
   /// A number of bytes: `500M`, `2GiB`, `1.5GB`, `4096`.
   ///

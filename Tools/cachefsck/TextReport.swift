@@ -1,3 +1,4 @@
+import CacheFormat
 import CommandLineTools
 import StoreChecking
 

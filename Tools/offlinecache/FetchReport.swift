@@ -1,4 +1,5 @@
 import CacheClient
+import CacheFormat
 import CacheStore
 import CommandLineTools
 import HTTPCaching

@@ -1,4 +1,5 @@
 import CLibrary
+import CacheFormat
 import CacheSystem
 import CommandLineTools
 

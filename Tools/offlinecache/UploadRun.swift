@@ -1,4 +1,5 @@
 import CacheClient
+import CacheFormat
 import CommandLineTools
 import HTTPSemantics
 import HTTPTransports

@@ -13,18 +13,7 @@ enum StatusText {
   }
 
   /// Returns bytes in powers of 1024 with about three digits: `0 B`, `1.5 KiB`, `23.4 GiB`.
-  static func bytes(_ value: UInt64) -> String {
-    guard value >= 1024 else { return "\(value) B" }
-    let units = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"]
-    var size = Double(value) / 1024
-    var unit = 0
-    // A value that would be rounded to 1024.0 is shown in the next unit.
-    while size >= 1023.95 && unit < units.count - 1 {
-      size /= 1024
-      unit += 1
-    }
-    return "\(tenths(size)) \(units[unit])"
-  }
+  static func bytes(_ value: UInt64) -> String { ByteCount(value).description }
 
   /// Returns a share in percent: `98.7 %`. It is 100 only for the whole, and 0 only for nothing.
   static func percent(_ share: Double) -> String {
