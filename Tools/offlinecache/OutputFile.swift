@@ -75,15 +75,12 @@ final class OutputFile {
   /// Follows links to the target file, and returns whether that may be replaced.
   private static func place(of path: [UInt8]) -> (path: [UInt8], isReplaceable: Bool) {
     guard let kind = fileKind(path) else { return (path, true) }
-    guard kind == S_IFREG else { return (path, false) }
+    guard kind == .file else { return (path, false) }
     return (UserPath.real(path) ?? path, true)
   }
 }
 
-/// Returns the kind of a file, such as `S_IFREG`, or `nil` if there is none; follows links (stat(2)).
-func fileKind(_ path: [UInt8]) -> mode_t? {
-  var status = stat()
-  // Safety: `withPath` passes a zero-terminated copy; stat fills the local.
-  guard unsafe withPath(path, { unsafe stat($0, &status) }) == 0 else { return nil }
-  return status.st_mode & S_IFMT
+/// Returns the kind of a file, or `nil` if there is none; follows links (stat(2)).
+func fileKind(_ path: [UInt8]) -> FileKind? {
+  try? RealFileSystem().status(userPath: path).kind
 }

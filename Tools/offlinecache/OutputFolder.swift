@@ -26,11 +26,11 @@ final class OutputFolder: Sendable {
       for part in parts.dropLast() {
         file += [slash] + part
         let kind = fileKind(file)
-        if files.contains(file) || (kind != nil && kind != S_IFDIR) { file.append(Self.mark) }
-        if fileKind(file) != S_IFDIR { try Self.makeFolders(file) }
+        if files.contains(file) || (kind != nil && kind != .directory) { file.append(Self.mark) }
+        if fileKind(file) != .directory { try Self.makeFolders(file) }
       }
       file += [slash] + (parts.last ?? [])
-      if fileKind(file) == S_IFDIR { file.append(Self.mark) }
+      if fileKind(file) == .directory { file.append(Self.mark) }
       files.insert(file)
       return file
     }

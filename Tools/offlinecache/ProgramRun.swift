@@ -102,7 +102,7 @@ struct ProgramRun: Sendable {
 
   private static func isProgram(_ path: String) -> Bool {
     // Safety: the path lives during the call.
-    unsafe access(path, X_OK) == 0 && fileKind(Array(path.utf8)) == S_IFREG
+    unsafe access(path, X_OK) == 0 && fileKind(Array(path.utf8)) == .file
   }
 
   /// Returns the environment of this process, with other values for some variables.
