@@ -267,6 +267,11 @@ public final class Store: Sendable {
 
   // MARK: The store itself
 
+  /// Throws `closed`, or `newerFormat` if another program has converted the store, which closes it.
+  package func checkOpen() throws(StoreError) {
+    try catalog.state.withLock { state throws(StoreError) in try state.checkOpen(path) }
+  }
+
   /// The seed of the key hashes.
   package var hashSeed: UInt64 { catalog.hashSeed }
   package var fileSystem: any FileSystem { catalog.fileSystem }

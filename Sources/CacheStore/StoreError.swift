@@ -40,6 +40,8 @@ public struct StoreError: Error, Sendable, Hashable, CustomStringConvertible {
     public static let metadataTooLarge = Code(rawValue: "metadataTooLarge")
     /// The body is longer than the limits allow.
     public static let entryTooLarge = Code(rawValue: "entryTooLarge")
+    /// The body has another length than was stated before it was written.
+    public static let wrongLength = Code(rawValue: "wrongLength")
     /// The limits contradict each other or hold no entry, or more bytes are pinned than they allow.
     public static let invalidLimits = Code(rawValue: "invalidLimits")
     /// Pinning the entry would exceed the quota for pinned bytes.

@@ -75,13 +75,15 @@ import Testing
     try store.put([1], for: "k")
     var writer: BodyWriter? = try store.makeWriter(for: "w")
     try writer?.write([1])
+    var late: BodyWriter? = try store.makeWriter(for: "late")
     store.close()
     store.close()
     let path = sandbox.root
     #expect(throws: failure(.closed, path)) { try store.put([2], for: "k") }
     #expect(throws: failure(.closed, path)) { try store.put([2], for: "new") }
     #expect(throws: failure(.closed, path)) { try writer?.commit() }
-    writer = nil
+    #expect(throws: failure(.closed, path)) { try late?.write([1]) }
+    (writer, late) = (nil, nil)
     #expect(throws: failure(.closed, path)) { try store.removeAll() }
     #expect(throws: failure(.closed, path)) { try store.setLimits(Limits(entries: 5)) }
     #expect(store.lookUp("k").entry == nil)

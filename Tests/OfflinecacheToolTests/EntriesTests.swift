@@ -30,6 +30,15 @@ import ToolTesting
     #expect(try tool.read(target) == Array("the body".utf8))
   }
 
+  #if os(Linux)
+    @Test func `a file whose length the system does not know is stored whole`() throws {
+      let tool = ToolRun()
+      #expect(try tool.run("put", "key", "/proc/version").status == 0)
+      let text = try String(contentsOfFile: "/proc/version", encoding: .utf8)
+      #expect(try tool.run("get", "key").text == text)
+    }
+  #endif
+
   @Test func `a key need not be text`() throws {
     let tool = ToolRun()
     let key: [UInt8] = [0xFF, 0x0A, 0x1B, 0x5B, 0x80]

@@ -38,8 +38,10 @@ enum PutCommand: ToolCommand {
     let key = ByteString(invocation.value(of: Declarations.key))
     let durability: Durability = invocation[durable] ? .full : .process
     return try withStore(invocation, .fill, durability: durability) { store in
+      // A file may grow meanwhile, and the system states a wrong length for those in /proc and /sys.
       let writer = try store.makeWriter(
-        for: key, metadata: metadata(invocation), length: input.length)
+        for: key, variant: 0, metadata: metadata(invocation), length: input.length,
+        isEstimate: true, past: nil)
       // After an error the writer is released, which removes the bytes it wrote.
       while let piece = try input.read(upTo: pieceBytes) { try writer.write(piece) }
       try Interruption.check()

@@ -27,6 +27,7 @@ public final class BodyWriter: Sendable {
   private let metadata: EntryMetadata
   private let past: ImportedTimes?
   private let knownLength: UInt64?
+  private let isEstimate: Bool
   private let state: Mutex<State>
 
   /// A reader of the bytes written so far, which can be used while the body is written and
@@ -35,7 +36,7 @@ public final class BodyWriter: Sendable {
 
   init(
     store: Store, key: ByteString, variant: UInt64, metadata: EntryMetadata, length: UInt64?,
-    past: ImportedTimes?
+    isEstimate: Bool, past: ImportedTimes?
   ) throws(StoreError) {
     let file = try store.evictor.withRoom { () throws(StoreError) in try Self.begin(in: store) }
     (name, written) = (file.name, file.written)
@@ -46,6 +47,7 @@ public final class BodyWriter: Sendable {
     self.metadata = metadata
     self.past = past
     knownLength = length
+    self.isEstimate = isEstimate
   }
 
   /// Makes the file.
@@ -74,6 +76,7 @@ public final class BodyWriter: Sendable {
   public func write(_ bytes: UnsafeRawBufferPointer) throws(StoreError) {
     let (count, limits) = (UInt64(bytes.count), store.limits)
     do throws(StoreError) {
+      try store.checkOpen()
       if limits.freeBytes > 0 {
         try state.withLock { state throws(StoreError) in try check(state, adding: count, limits) }
         try store.evictor.keepFree(
@@ -151,8 +154,8 @@ public final class BodyWriter: Sendable {
   /// Stores the body. The writer takes no more bytes afterwards.
   ///
   /// - Parameter metadata: replaces the metadata with which the writer was made.
-  /// - Throws: the errors of `Store.put`. Then nothing has changed. After `metadataTooLarge`, the writer
-  ///   can still be used.
+  /// - Throws: `wrongLength` if the body has another length than the writer was made for, and the errors
+  ///   of `Store.put`. Then nothing has changed. After `metadataTooLarge`, the writer can still be used.
   /// - Durability: that of the store, once it has returned.
   @discardableResult
   public func commit(metadata: EntryMetadata? = nil) throws(StoreError) -> EntryInfo {
@@ -161,12 +164,18 @@ public final class BodyWriter: Sendable {
     guard let session = state.withLock({ $0.session.take() }) else { throw ended }
     // After a failed sync a second one would prove nothing (fsync(2)), so there is no second try.
     defer { removeFile(in: session) }
+    let (digest, length) = state.withLock { ($0.hasher.digest(), $0.hasher.count) }
+    if let knownLength, length != knownLength, !isEstimate {
+      throw StoreError(
+        .wrongLength, path: store.path,
+        cause: "the body has \(length) bytes, not \(knownLength) as stated",
+        remedy: "write all of it, or state no length")
+    }
     if store.durability == .full {
       try system(path) { () throws(SystemError) in
         try store.fileSystem.synchronize(written.file, names: false)
       }
     }
-    let (digest, length) = state.withLock { ($0.hasher.digest(), $0.hasher.count) }
     return try store.commit(
       NewEntry(
         key: key, variant: variant, metadata: metadata, digest: digest, length: length,
@@ -193,8 +202,8 @@ public final class BodyWriter: Sendable {
 
 extension Store {
   /// Makes a writer for a body that is written piece by piece, and that has `length` bytes, if that is
-  /// known. Then nothing is evicted if there is no room for it. On a full volume, a body of unknown length
-  /// gets no more room than it leaves to other entries.
+  /// known. Then a body of another length is not stored, and nothing is evicted if there is no room for
+  /// it. On a full volume, a body of unknown length gets no more room than it leaves to other entries.
   ///
   /// - Throws: `keyEmpty`, `keyTooLong`, `metadataTooLarge`, `entryTooLarge`, `readOnly`, `noSpace`,
   ///   `inputOutput`.
@@ -207,15 +216,17 @@ extension Store {
 
   /// Makes a writer for a body that another cache has kept; see ``ImportedTimes``.
   ///
+  /// - Parameter isEstimate: Whether the body may have another length than stated.
   /// - Throws: the errors of ``makeWriter(for:variant:metadata:length:)``. The commit may also throw
   ///   `leastRecent`.
   package func makeWriter(
     for key: ByteString, variant: UInt64, metadata: EntryMetadata, length: UInt64? = nil,
-    past: ImportedTimes?
+    isEstimate: Bool = false, past: ImportedTimes?
   ) throws(StoreError) -> BodyWriter {
     try check(key, metadata)
     if let length { try checkBodyLength(length) }
     return try BodyWriter(
-      store: self, key: key, variant: variant, metadata: metadata, length: length, past: past)
+      store: self, key: key, variant: variant, metadata: metadata, length: length,
+      isEstimate: isEstimate, past: past)
   }
 }

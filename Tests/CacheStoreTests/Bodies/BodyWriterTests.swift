@@ -56,6 +56,23 @@ import Testing
     #expect(sandbox.bodies.count == 1)
   }
 
+  @Test(arguments: [0, 2, 4, 70_000])
+  func `a body of another length than stated is not stored`(length: UInt64) throws {
+    let store = try sandbox.open()
+    try store.put([9], for: "k")
+    let writer = try store.makeWriter(for: "k", length: length)
+    try writer.write([1, 2, 3])
+    let error = #expect(throws: StoreError.self) { try writer.commit() }
+    #expect(error?.code == .wrongLength)
+    #expect(error?.cause == "the body has 3 bytes, not \(length) as stated")
+    #expect(store.lookUp("k").entry?.body == [9] && staged == [])
+    let estimating = try store.makeWriter(
+      for: "k", variant: 0, metadata: EntryMetadata(), length: length, isEstimate: true, past: nil)
+    try estimating.write([1, 2, 3])
+    try estimating.commit()
+    #expect(store.lookUp("k").entry?.body == [1, 2, 3])
+  }
+
   @Test(arguments: [Durability.process, .full])
   func `a body is stored although others remove all entries meanwhile`(
     durability: Durability
