@@ -119,7 +119,7 @@ extension CachingClient {
   ) -> ClientResponse? {
     let request = forwarding.original
     var status = status
-    status.isStored = true
+    status.isStored = !store.isReadOnly && (try? store.checkOpen()) != nil
     guard let reader = body.makeReader() else { return nil }
     var response = ClientResponse(
       request: request, head: head, source: .network, reason: forwarding.reason,

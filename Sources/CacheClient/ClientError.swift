@@ -77,6 +77,7 @@ public struct ClientError: Error, Sendable, Hashable, CustomStringConvertible {
     case .mustValidate, .policy, .requestNoStore, .requestBody, .condition: "allow the network"
     case .otherVariant: "send those, or allow the network"
     case .refused: "change that rule, or allow the network"
+    case .closed: "open it again"
     default: "fetch it first, and check that it is stored"
     }
   }

@@ -37,17 +37,17 @@ public struct EntrySequence: Sequence, Sendable {
 }
 
 extension Store {
-  /// Returns a sequence of all entries; see `EntrySequence`.
+  /// Returns a sequence of all entries; see `EntrySequence`. A closed store has none.
   public func entries() -> EntrySequence {
     recovery.completeIndex()
     return EntrySequence(store: self)
   }
 
   /// Returns the place of an entry, after the tree was asked if a later change of it may be lost;
-  /// `nil` if that remains so.
+  /// `nil` if that remains so, or if the store is closed.
   fileprivate func certain(_ located: Located) -> Located? {
     let slot = located.slot
-    if !catalog.state.withLock({ $0.isDoubtful(slot) }) { return located }
+    if !catalog.state.withLock({ $0.isClosed || $0.isDoubtful(slot) }) { return located }
     guard case .entry(let found) = recovery.locate(slot.keyHash, slot.variant) else { return nil }
     return found
   }

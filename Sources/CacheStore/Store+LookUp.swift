@@ -6,7 +6,7 @@ extension Store {
   private enum Found {
     case memory(Entry)
     case disk(Located)
-    case absent
+    case none(MissReason)
     case uncertain(isKnown: Bool)
   }
 
@@ -30,7 +30,7 @@ extension Store {
           if error == .collision { return .miss(miss(.collision, key)) }
           if catalog.isCurrent(located) { return .miss(missing(located, key, error)) }
         }
-      case .absent: return .miss(miss(.absent, key))
+      case .none(let reason): return .miss(miss(reason, key))
       case .uncertain(let isKnown):
         // One search of the tree shows that an entry is absent. An entry in the index may change
         // meanwhile, so it is searched for again.
@@ -56,7 +56,8 @@ extension Store {
       let slot: UInt32
       switch state.presence(hash, variant, hasAsked: hasAsked) {
       case .present(let number): slot = number
-      case .absent: return (.absent, false)
+      case .absent: return (.none(.absent), false)
+      case .closed: return (.none(.closed), false)
       case .uncertain(let isKnown): return (.uncertain(isKnown: isKnown), false)
       }
       // A coarse clock is enough, because each access gets a later time than the one before.

@@ -90,7 +90,7 @@ public final class Store: Sendable {
   deinit { close() }
 
   /// Writes the access times that are still in memory, and closes the store. Later calls fail with
-  /// `closed`, and look-ups are misses. May be called again.
+  /// `closed`, look-ups are misses for that reason, and there are no entries. May be called again.
   public func close() {
     guard let isRefused = catalog.beginClosing() else { return }
     if !isRefused && !isReadOnly { tidyBeforeClosing() }

@@ -10,6 +10,8 @@ public enum MissReason: Sendable, Hashable {
   case damaged
   /// There is an entry of another key with the same hash.
   case collision
+  /// The store is closed, perhaps because another program has converted it to a newer format.
+  case closed
 }
 
 /// The source of a hit.

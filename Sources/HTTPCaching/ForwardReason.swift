@@ -9,6 +9,8 @@ public enum ForwardReason: Error, Sendable, Hashable, CustomStringConvertible {
   case damaged
   /// The stored entry belongs to another key with the same hash.
   case collision
+  /// The store is closed.
+  case closed
   /// The stored entry is not a response, because it has no status.
   case notAResponse
   /// The stored responses have other values of the selecting fields (RFC 9111, section 4.1),
@@ -35,7 +37,7 @@ public enum ForwardReason: Error, Sendable, Hashable, CustomStringConvertible {
   package var forwarded: CacheStatus.Forward {
     switch self {
     case .absent: .uriMiss
-    case .damaged, .collision, .notAResponse: .miss
+    case .damaged, .collision, .closed, .notAResponse: .miss
     case .otherVariant: .varyMiss
     case .otherPart: .partial
     case .mustValidate(.requestNoCache), .mustValidate(.requestMaxAge),
@@ -54,6 +56,7 @@ public enum ForwardReason: Error, Sendable, Hashable, CustomStringConvertible {
     case .absent: "nothing is stored for it"
     case .damaged: "the stored response is damaged"
     case .collision: "another key with the same hash is stored"
+    case .closed: "the store is closed"
     case .notAResponse: "the stored entry is no HTTP response"
     case .otherVariant: "the stored response is for other request fields, or another login"
     case .otherPart: "other parts of it are stored"
@@ -72,6 +75,7 @@ public enum ForwardReason: Error, Sendable, Hashable, CustomStringConvertible {
     case .absent: self = .absent
     case .damaged: self = .damaged
     case .collision: self = .collision
+    case .closed: self = .closed
     }
   }
 }

@@ -27,8 +27,9 @@ extension ResponseCache {
     var variants = valid(key, &found.reason)
     let kept = memory.find(key)
     if !kept.isEmpty { variants += kept }
-    if variants.isEmpty, found.reason == .absent, damaged.time(of: key) != nil {
-      found.reason = .damaged
+    if variants.isEmpty, found.reason == .absent {
+      if damaged.time(of: key) != nil { found.reason = .damaged }
+      if (try? store.checkOpen()) == nil { found.reason = .closed }
     }
     if variants.isEmpty, request.method == .head {
       var ignored = found.reason

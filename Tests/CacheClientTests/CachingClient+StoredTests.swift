@@ -29,6 +29,25 @@ struct CachingClientStoredTests {
     #expect(try await sandbox.client.data(for: request()).bytes == Array("network".utf8))
   }
 
+  @Test func `a closed store is named as the reason, and nothing is said to be stored`()
+    async throws
+  {
+    let sandbox = try ClientSandbox(Answer("network", fields: fresh()))
+    let stored = try await sandbox.client.fetch(request())
+    #expect(stored.cacheStatus.isStored)
+    _ = try await sandbox.client.wholeBody(of: stored)
+    sandbox.store.close()
+    for path in ["/a", "/new"] {
+      let response = try await sandbox.client.fetch(request(path))
+      _ = try await sandbox.client.wholeBody(of: response)
+      #expect(response.source == .network && response.reason == .closed, "\(path)")
+      #expect(!response.cacheStatus.isStored)
+      #expect(response.body.storing.name == "failed closed")
+      let error = await sandbox.outcome(request(path), FetchOptions(policy: .offline)).error
+      #expect(error == ClientError(.notStored(.closed), url: request(path).url.string))
+    }
+  }
+
   @Test func `the rules say what is not stored by hand, and nothing is made invalid`() throws {
     let sandbox = try ClientSandbox(Answer())
     let client = sandbox.client

@@ -32,7 +32,7 @@ import Testing
       (.otherVariant, "send those, or allow the network"),
       (.absent, "fetch it first, and check that it is stored"),
       (.condition("If-Match"), "allow the network"),
-      (.refused, "change that rule, or allow the network"),
+      (.refused, "change that rule, or allow the network"), (.closed, "open it again"),
     ] {
       #expect(ClientError(.notStored(reason), url: "x").description.hasSuffix("; \(remedy)"))
     }

@@ -320,7 +320,7 @@ struct SharedBodyTests {
     for _ in 0..<2 {
       let answer = try await client.fetch(request())
       #expect(try await rest(of: answer.body).count == 100_000)
-      #expect(answer.body.storing.name == "failed readOnly")
+      #expect(answer.body.storing.name == "failed readOnly" && !answer.cacheStatus.isStored)
     }
   }
 }

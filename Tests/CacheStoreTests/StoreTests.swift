@@ -76,6 +76,7 @@ import Testing
     var writer: BodyWriter? = try store.makeWriter(for: "w")
     try writer?.write([1])
     var late: BodyWriter? = try store.makeWriter(for: "late")
+    let entries = store.entries()
     store.close()
     store.close()
     let path = sandbox.root
@@ -86,9 +87,17 @@ import Testing
     (writer, late) = (nil, nil)
     #expect(throws: failure(.closed, path)) { try store.removeAll() }
     #expect(throws: failure(.closed, path)) { try store.setLimits(Limits(entries: 5)) }
-    #expect(store.lookUp("k").entry == nil)
+    for key in ["k", "new"] as [ByteString] {
+      for _ in 0..<2 {
+        guard case .miss(.closed) = store.lookUp(key), case .miss(.closed) = store.read(key) else {
+          Issue.record("\(key): another reason than closed")
+          break
+        }
+      }
+    }
     #expect(store.info(for: "k") == nil)
-    #expect(!store.contains("k"))
+    #expect(!store.contains("k") && store.variants(of: "k").isEmpty)
+    #expect(Array(store.entries()).isEmpty && Array(entries).isEmpty)
     // Nothing that a later opening would have to clean up.
     #expect(sandbox.sessions == [])
     #expect(try sandbox.open().lookUp("k").entry?.body == [1])

@@ -6,7 +6,8 @@ import Testing
 
 struct ForwardReasonTests {
   private static let all: [(ForwardReason, CacheStatus.Forward)] = [
-    (.absent, .uriMiss), (.damaged, .miss), (.collision, .miss), (.notAResponse, .miss),
+    (.absent, .uriMiss), (.damaged, .miss), (.collision, .miss), (.closed, .miss),
+    (.notAResponse, .miss),
     (.otherVariant, .varyMiss), (.otherPart, .partial), (.mustValidate(.requestNoCache), .request),
     (.mustValidate(.requestMaxAge), .request), (.mustValidate(.requestMinFresh), .request),
     (.mustValidate(.stale(by: 5)), .stale), (.mustValidate(.noCache), .stale),
@@ -25,6 +26,6 @@ struct ForwardReasonTests {
 
   @Test func `a miss of the store is told as such`() {
     #expect(ForwardReason(.absent) == .absent && ForwardReason(.damaged) == .damaged)
-    #expect(ForwardReason(.collision) == .collision)
+    #expect(ForwardReason(.collision) == .collision && ForwardReason(.closed) == .closed)
   }
 }

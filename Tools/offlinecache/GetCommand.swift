@@ -74,8 +74,12 @@ enum GetCommand: ToolCommand {
       printMessage(
         "offlinecache: \(key): another key with the same hash is stored; "
           + "choose another key")
+    case .closed:
+      printMessage(
+        "offlinecache: \(key): the store was converted to a newer format meanwhile; "
+          + "use the newer version")
     }
-    return reason == .damaged ? .failure : .notFound
+    return reason == .damaged || reason == .closed ? .failure : .notFound
   }
 }
 

@@ -88,11 +88,12 @@ struct StoreState: ~Copyable {
     return journal.unread != nil && !hasAsked || !journal.confirmed.contains(slot.recordPlace)
   }
 
-  /// Returns what the index says about an entry. After closing, none is there.
+  /// Returns what the index says about an entry.
   @inline(__always)
   func presence(_ hash: KeyHash, _ variant: UInt64, hasAsked: Bool) -> Presence {
-    guard let number = index.find(hash, variant), !isClosed else {
-      return isComplete || isClosed ? .absent : .uncertain(isKnown: false)
+    if isClosed { return .closed }
+    guard let number = index.find(hash, variant) else {
+      return isComplete ? .absent : .uncertain(isKnown: false)
     }
     return isDoubtful(index[number], hasAsked: hasAsked)
       ? .uncertain(isKnown: true) : .present(number)
@@ -240,6 +241,7 @@ enum Presence {
   case absent
   /// It may lack entries, or has an earlier version of this one perhaps.
   case uncertain(isKnown: Bool)
+  case closed
 }
 
 extension StoreState {

@@ -16,7 +16,8 @@ public struct Limits: Sendable, Hashable {
   public var entries: UInt64?
   /// The longest body of one entry in bytes; `nil` for no limit.
   public var entryBytes: UInt64?
-  /// The bytes that stay free on the volume.
+  /// The bytes that stay free on the volume. Where freed bytes show late (btrfs), storing at this limit
+  /// synchronizes the volume.
   public var freeBytes: UInt64
   /// The most bytes of pinned bodies; `nil` for half of `bytes`.
   public var pinnedBytes: UInt64?

@@ -69,6 +69,7 @@ extension Recovery {
       switch state.presence(hash, variant, hasAsked: hasAsked) {
       case .present(let number): (.entry(state.located(state.index[number])), true)
       case .absent: (.miss(.absent), true)
+      case .closed: (.miss(.closed), true)
       case .uncertain(let isKnown): (.miss(isKnown ? .damaged : .absent), false)
       }
     }

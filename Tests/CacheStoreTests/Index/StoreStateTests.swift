@@ -54,6 +54,7 @@ private final class Sample {
     switch state.presence(Self.hash, variant, hasAsked: hasAsked) {
     case .present: "present"
     case .absent: "absent"
+    case .closed: "closed"
     case .uncertain(let isKnown): isKnown ? "doubtful" : "perhaps in the tree"
     }
   }
@@ -81,7 +82,7 @@ private final class Sample {
     #expect(sample.presence() == "present")
     #expect(sample.presence(variant: 1) == "absent")
     sample.state.isClosed = true
-    #expect(sample.presence() == "absent")
+    #expect(sample.presence() == "closed" && sample.presence(variant: 1) == "closed")
   }
 
   @Test func `a settled entry is doubtful until it was compared with the tree`() throws {
