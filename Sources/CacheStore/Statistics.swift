@@ -10,7 +10,8 @@ public struct Statistics: Sendable, Hashable {
   public var allocatedBytes: UInt64 = 0
   /// The bytes that are compared with the byte limit: the sum of the body lengths, or the bytes
   /// allocated on disk. The latter include the room that is set aside for dead records of the
-  /// journal, instead of the dead records that there are.
+  /// journal, instead of the dead records that there are. Without a byte limit, the number
+  /// means nothing.
   public var chargedBytes: UInt64 = 0
   /// The lengths of the bodies that share the file of another body. These bytes are not stored
   /// again.
