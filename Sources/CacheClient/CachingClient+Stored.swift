@@ -117,6 +117,34 @@ extension CachingClient {
     return count
   }
 
+  /// Exempts all stored responses to a request from eviction, whatever selects them. What replaces one
+  /// later is pinned, too; what is stored beside them is not.
+  ///
+  /// - Returns: the number of stored responses.
+  /// - Throws: as `Store.pin`. Then some may be pinned.
+  /// - Durability: that of the store, once it has returned.
+  @discardableResult
+  public func pin(_ request: HTTPRequest) throws(StoreError) -> Int {
+    try setPinned(true, request)
+  }
+
+  /// Lets all stored responses to a request be evicted again.
+  ///
+  /// - Returns: the number of stored responses.
+  /// - Throws: as `Store.unpin`.
+  @discardableResult
+  public func unpin(_ request: HTTPRequest) throws(StoreError) -> Int {
+    try setPinned(false, request)
+  }
+
+  private func setPinned(
+    _ isPinned: Bool, _ request: HTTPRequest
+  ) throws(StoreError) -> Int {
+    var count = 0
+    for key in cache.keys(of: request) { count += try store.setPinned(isPinned, allOf: key) }
+    return count
+  }
+
   /// Removes the responses whose keys begin with a prefix, and prevents running ones from being stored.
   ///
   /// - Throws: as `Store.remove(prefix:)`.

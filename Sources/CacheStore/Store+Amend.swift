@@ -41,6 +41,21 @@ extension Store {
     try amend(key, variant) { _, isPinned in isPinned = false }
   }
 
+  /// Exempts all variants of a key from eviction, or lets them be evicted again.
+  ///
+  /// - Returns: their number.
+  /// - Throws: the errors of ``pin(_:variant:)``. Then some may be pinned.
+  package func setPinned(_ isPinned: Bool, allOf key: ByteString) throws(StoreError) -> Int {
+    if isReadOnly { throw .readOnly(path) }
+    var count = 0
+    for info in variants(of: key) where try amend(key, info.variant, { $1 = isPinned }) {
+      count += 1
+    }
+    // What cannot be read now is not gone.
+    if count == 0 { try reader.checkReadable() }
+    return count
+  }
+
   private func amend(
     _ key: ByteString, _ variant: UInt64, _ change: (inout EntryMetadata, inout Bool) -> Void
   ) throws(StoreError) -> Bool {

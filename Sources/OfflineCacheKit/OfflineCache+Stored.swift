@@ -87,6 +87,33 @@ extension OfflineCache {
     return try client.remove(asked.request) > 0
   }
 
+  /// Exempts all responses that are stored for the URL of a request from eviction, whatever other
+  /// fields of requests select them.
+  ///
+  /// A response that replaces a pinned one is pinned, too; one that is stored beside it later, for
+  /// another language for example, is not. Of a redirect only the redirect itself is pinned. Bodies of
+  /// pinned responses may take half of the capacity, or `Limits.pinnedBytes`.
+  ///
+  /// - Returns: Whether there was a stored response; what is only in memory cannot be pinned.
+  /// - Throws: `pinQuotaExceeded`, and the errors of `Store.update`. Then some may be pinned.
+  /// - Durability: That of the options, once it has returned.
+  @discardableResult
+  public func pin(_ request: URLRequest) throws(StoreError) -> Bool {
+    guard let asked = storedRequest(request) else { return false }
+    return try client.pin(asked.request) > 0
+  }
+
+  /// Lets all responses that are stored for the URL of a request be evicted again.
+  ///
+  /// - Returns: Whether there was a stored response.
+  /// - Throws: The errors of `Store.update`.
+  /// - Durability: That of the options, once it has returned.
+  @discardableResult
+  public func unpin(_ request: URLRequest) throws(StoreError) -> Bool {
+    guard let asked = storedRequest(request) else { return false }
+    return try client.unpin(asked.request) > 0
+  }
+
   /// Removes everything.
   ///
   /// - Throws: The errors of `Store.removeAll`.

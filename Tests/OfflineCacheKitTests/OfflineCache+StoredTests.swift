@@ -25,6 +25,34 @@ struct OfflineCacheStoredTests {
     #expect(sandbox.cache.cachedResponse(for: sandbox.request()) == nil)
   }
 
+  @Test func `all responses of a pinned URL stay, whatever selects them`() async throws {
+    let body = String(repeating: "x", count: 100_000)
+    let sandbox = try FaceSandbox(capacity: 1 << 20) {
+      fresh($0.target + body, ["Vary: Accept-Language"])
+    }
+    let cache = sandbox.cache
+    func request(_ language: String, _ target: String = "/a") -> URLRequest {
+      var request = sandbox.request(target)
+      request.setValue(language, forHTTPHeaderField: "Accept-Language")
+      return request
+    }
+    #expect(try !cache.pin(request("en")) && !cache.unpin(request("en")))
+    for language in ["en", "de"] { _ = await text(cache, request(language)) }
+    #expect(try cache.pin(request("en")))
+    #expect(cache.store.statistics.pinnedEntries == 2)
+    for number in 0..<20 { _ = await text(cache, request("en", "/\(number)")) }
+    for language in ["en", "de"] { #expect(cache.cachedResponse(for: request(language)) != nil) }
+    #expect(cache.cachedResponse(for: request("en", "/0")) == nil)
+    #expect(try cache.unpin(request("fr")))
+    #expect(cache.store.statistics.pinnedEntries == 0)
+    // Half of the capacity may be pinned.
+    let error = #expect(throws: StoreError.self) {
+      for number in 14..<20 { try cache.pin(request("en", "/\(number)")) }
+    }
+    #expect(error?.code == .pinQuotaExceeded)
+    #expect(try !cache.pin(URLRequest(url: URL(fileURLWithPath: "/a"))))
+  }
+
   @Test func `requests are equal by method and normal URL, or by the user's function`() async throws
   {
     let rule = KeyRule.url(ignoringQueryParameters: ["signature"])

@@ -12,17 +12,9 @@ enum PinCommand: ToolCommand {
     try withStore(invocation, .change) { store in
       var status = ExitStatus.success
       for key in invocation[Declarations.keys] {
-        let variants = store.variants(of: ByteString(key))
-        if variants.isEmpty {
+        if try store.setPinned(invocation.command == "pin", allOf: ByteString(key)) == 0 {
           Report.notFound(key)
           status = .notFound
-        }
-        for info in variants {
-          if invocation.command == "pin" {
-            _ = try store.pin(info.key, variant: info.variant)
-          } else {
-            _ = try store.unpin(info.key, variant: info.variant)
-          }
         }
       }
       return status
