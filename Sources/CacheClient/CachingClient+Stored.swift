@@ -145,6 +145,12 @@ extension CachingClient {
     return count
   }
 
+  /// Closes the store, and ends what follows the tier.
+  package func close() {
+    remotePurges?.stop()
+    store.close()
+  }
+
   /// Removes the responses whose keys begin with a prefix, and prevents running ones from being stored.
   ///
   /// - Throws: as `Store.remove(prefix:)`.

@@ -32,7 +32,10 @@ final class RemotePurges: Sendable {
     self.flights = flights
   }
 
-  deinit {
+  deinit { stop() }
+
+  /// Ends following the list.
+  func stop() {
     let running = task.withLock { $0.take() }
     if let running { callOut { running.cancel() } }
     if let number = listener.withLock({ $0.take() }) { tier.purges.removeListener(number) }

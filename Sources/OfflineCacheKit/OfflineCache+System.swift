@@ -1,5 +1,17 @@
 // What the system of a mobile device wants to know of a cache.
 extension OfflineCache {
+  /// Writes the last access times, and closes the store: call it before the program ends, or before its
+  /// folder is deleted. May be called again. Blocks while the disk works.
+  ///
+  /// Later requests, and those that run, are answered by the network alone, and nothing is stored; calls
+  /// for what is stored throw `closed` or find nothing. Downloads to files go on.
+  ///
+  /// A cache that is released closes itself, but one in a global variable, also of `main.swift`, is never
+  /// released. A program that ends without it loses no responses, but the access times of the last second,
+  /// by which responses are evicted. The next opening then compares journal and files in the background,
+  /// and until then `cachefsck` reports what is left in `staging`.
+  public func close() { client.close() }
+
   /// Releases the lock on the store until the next write: call it before the app is suspended, if
   /// `directory` is in a container that the app shares with its extensions. Otherwise the system may
   /// end the app (`0xdead10cc`).

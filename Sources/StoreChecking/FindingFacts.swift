@@ -74,7 +74,9 @@ extension FindingKind {
         .note, "CACHEDIR.TAG is missing or changed, so backups include the store.",
         "Written again.", .safe)
     case .stagingLeft:
-      .init(.note, "A killed process left what it was writing.", "Removed.", .safe)
+      .init(
+        .note, "A process left this that was killed, or ended without closing the store.",
+        "Removed.", .safe)
     case .journalMissing:
       .init(.fault, "There are entries and no journal.", "A new journal from the tree.", .safe)
     case .journalTorn:

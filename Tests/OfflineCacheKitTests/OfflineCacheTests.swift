@@ -25,6 +25,31 @@ struct OfflineCacheTests {
     #expect(sandbox.cache.size.logical == 0)
   }
 
+  @Test func `a closed cache has written the access times, and stores nothing more`() async throws {
+    let sandbox = try FaceSandbox { fresh($0.target) }
+    let cache = sandbox.cache
+    #expect(await text(cache, sandbox.request("/a")) == "/a")
+    sandbox.clock.advance(bySeconds: 100)
+    #expect(await text(cache, sandbox.request("/a")) == "/a")
+    #expect(sandbox.origin.requests.count == 1)
+    cache.close()
+    cache.close()
+    let folder = sandbox.folder.appendingPathComponent("store")
+    let sessions = try FileManager.default.contentsOfDirectory(
+      atPath: folder.appendingPathComponent("staging").path)
+    #expect(sessions == [])
+    let (_, response) = try await cache.data(for: sandbox.request("/b"))
+    #expect(response.metadata?.source == .network)
+    #expect(response.metadata?.cacheStatus.contains("stored") == false)
+    #expect(cache.cachedResponse(for: sandbox.request("/a")) == nil)
+    #expect(throws: StoreError.self) { try cache.pin(sandbox.request("/a")) }
+    let store = try Store(at: folder.path, options: Options(isReadOnly: true))
+    let entries = Array(store.entries())
+    #expect(entries.map(\.key) == ["GET \(sandbox.origin.url("/a").absoluteString)"])
+    let accessed = try #require(entries.first?.accessed.nanoseconds)
+    #expect(accessed >= sandbox.clock.now())
+  }
+
   @Test func `the lock is not reported as released while a long body arrives`() async throws {
     let sandbox = try FaceSandbox { _ in fresh(String(repeating: "x", count: 1 << 20)) }
     let (bytes, _) = try await sandbox.cache.bytes(for: sandbox.request())

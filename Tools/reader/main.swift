@@ -7,6 +7,7 @@ guard let list = URL(string: CommandLine.arguments.dropFirst().first ?? "") else
 do {
   let folder = FileManager.default.urls(for: .cachesDirectory, in: .userDomainMask)[0]
   let cache = try OfflineCache(capacity: 200 << 20, directory: folder.appending(path: "reader"))
+  defer { cache.close() }
   let (json, _) = try await cache.data(from: list)
   for page in try JSONDecoder().decode([URL].self, from: json) {
     let (data, response) = try await cache.data(from: page)
