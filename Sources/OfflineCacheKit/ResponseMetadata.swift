@@ -123,14 +123,14 @@ public struct ResponseMetadata: Sendable, Hashable {
     }
   }
 
-  /// Returns the status of the response, without the statement that it is stored if storing has
-  /// failed since.
+  /// Returns the status of the response. If the store has failed or does not take it, it does not state
+  /// that the response is stored, but why not.
   private static func status(of response: ClientResponse) -> CacheStatus {
     var status = response.cacheStatus
-    if status.isStored, case .notStored(let why) = response.body.storing {
-      status.isStored = false
-      status.detail = why.description
-    }
+    guard case .notStored(let why) = response.body.storing else { return status }
+    if case .forbidden = why { return status }
+    status.isStored = false
+    status.detail = why.description
     return status
   }
 
