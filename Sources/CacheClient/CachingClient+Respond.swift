@@ -57,7 +57,9 @@ extension CachingClient {
     if options.validatesInBackground, let revalidation = serving.revalidation {
       validateInBackground(revalidation, options)
     }
-    return response(from: serving, request, nil, status, options.lifetime)
+    // The other policies disregard it.
+    let usesLifetime = options.policy == .protocolRules || options.policy == .offline
+    return response(from: serving, request, nil, status, usesLifetime ? options.lifetime : nil)
   }
 
   private func stored(

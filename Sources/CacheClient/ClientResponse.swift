@@ -79,6 +79,8 @@ public enum NotStored: Error, Sendable, Hashable, CustomStringConvertible {
   case superseded
   /// The store failed; the response itself is complete.
   case failed(StoreError)
+  /// It was stored, and is not there any more; or a redirect on the way to it may not be stored.
+  case gone
 
   /// The reason in a few words.
   public var description: String {
@@ -89,6 +91,7 @@ public enum NotStored: Error, Sendable, Hashable, CustomStringConvertible {
     case .invalidated: "it was invalidated while it was received"
     case .superseded: "a newer response was stored while it was received"
     case .failed(let error): error.description
+    case .gone: "it was evicted or removed since, or a redirect to it may not be stored"
     }
   }
 }

@@ -211,7 +211,7 @@ public final class Store: Sendable {
   // MARK: Limits
 
   /// From now on, this process evicts no entry that is accessed later: an entry for which only these
-  /// could make room throws `leastRecent`. Other processes are not bound. Callers are counted.
+  /// could make room throws `leastRecent`. Other processes are not bound.
   ///
   /// - Parameter isOn: `false` ends it.
   package func keepRecent(_ isOn: Bool) { evictor.keepRecent(isOn) }

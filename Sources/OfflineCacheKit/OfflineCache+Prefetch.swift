@@ -26,9 +26,8 @@ extension OfflineCache {
   /// not kept is not read. If the task is cancelled, the requests that have no result yet
   /// fail with `cancelled`; the responses stored until then stay.
   ///
-  /// Until it ends, this process evicts nothing that was stored or used since it began. So if a limit of
-  /// the store has no room for all, the first ones stay, and the others are
-  /// ``PrefetchResult/notStored(_:_:)``.
+  /// If a limit of the store has no room for all, those that were stored first are evicted again. At the end,
+  /// such a result is ``PrefetchResult/notStored(_:_:)`` with `gone`.
   ///
   /// ```swift
   /// let results = await cache.prefetch(urls.map { URLRequest(url: $0) })
@@ -46,8 +45,6 @@ extension OfflineCache {
     _ requests: [URLRequest], maximumTransfers: Int = 4, priority: Int = -1
   ) async -> [PrefetchResult] {
     let logOuts = client.logOutCount
-    store.keepRecent(true)
-    defer { store.keepRecent(false) }
     return await withTaskGroup(of: (Int, PrefetchResult).self) { group in
       var results: [Int: PrefetchResult] = [:]
       for (index, request) in requests.enumerated() {
@@ -57,8 +54,22 @@ extension OfflineCache {
         group.addTask { [self] in (index, await prefetch(request, priority: priority, logOuts)) }
       }
       for await (done, result) in group { results[done] = result }
-      return requests.indices.compactMap { results[$0] }
+      return requests.indices.compactMap { index in
+        results[index].map { withoutGone($0, requests[index]) }
+      }
     }
+  }
+
+  /// Returns a result as it is now: what was stored may be evicted, and a redirect to it may not be stored.
+  private func withoutGone(_ result: PrefetchResult, _ request: URLRequest) -> PrefetchResult {
+    guard case .stored(let response) = result,
+      let asked = try? AskedRequest(request, mode: .always)
+    else { return result }
+    if let there = client.storedAnswer(to: asked.request, options: asked.options) {
+      there.body.cancel()
+      return result
+    }
+    return .notStored(response, .gone)
   }
 
   private func prefetch(

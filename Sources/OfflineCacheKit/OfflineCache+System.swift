@@ -3,7 +3,8 @@ extension OfflineCache {
   /// Writes the last access times, and closes the store: call it before the program ends, or before its
   /// folder is deleted. May be called again. Blocks while the disk works.
   ///
-  /// Later requests, and those that run, are answered by the network alone, and nothing is stored; calls
+  /// Cancel requests that still run before: their bodies would keep a file in `staging`. Later requests, and
+  /// those that run, are answered by the network alone, and nothing is stored; calls
   /// for what is stored throw `closed` or find nothing. Downloads to files go on.
   ///
   /// A cache that is released closes itself, but one in a global variable, also of `main.swift`, is never

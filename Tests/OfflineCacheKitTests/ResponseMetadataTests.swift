@@ -107,6 +107,18 @@ import Testing
     #expect(other.metadata?.freshness == nil)
   }
 
+  @Test func `a policy that disregards the lifetime of the caller reports that of the server`()
+    async throws
+  {
+    let sandbox = try FaceSandbox { _ in fresh("x", seconds: 3600) }
+    var request = sandbox.request()
+    _ = try await sandbox.cache.data(for: request)
+    sandbox.clock.advance(bySeconds: 200)
+    request.cachePolicy = .returnCacheDataElseLoad
+    let (_, response) = try await sandbox.cache.data(for: request, expiresAfter: 100)
+    #expect(response.metadata?.freshness == 3400 && response.metadata?.isStale == false)
+  }
+
   @Test func `a response in the store and a file agree on a lifetime of the caller`() async throws {
     let sandbox = try FaceSandbox { _ in OriginAnswer("x", fields: ["Cache-Control: no-cache"]) }
     let file = sandbox.folder.appendingPathComponent("file")

@@ -191,6 +191,10 @@ import ToolTesting
     let kept = try tool.run("fetch", "-q", "\(origin.base)/a")
     #expect(kept.status == 2 && kept.errors.contains("fetched but not stored: "))
     #expect(kept.errors.contains("limits allow 1000"))
+    origin.set(
+      "/b", OriginAnswer([UInt8](repeating: 1, count: 3000), fields: ["Cache-Control: no-store"]))
+    let seen = try tool.run("fetch", "-q", "--keep-no-store", "\(origin.base)/b")
+    #expect(seen.status == 2 && seen.errors.contains("limits allow 1000"))
   }
 
   @Test func `a part is a success only for who has asked for one`() throws {

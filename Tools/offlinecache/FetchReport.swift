@@ -106,6 +106,6 @@ final class FetchReport: Sendable {
     guard let error = error as? ClientError, case .notStored(let reason) = error.cause else {
       return false
     }
-    return reason != .damaged
+    return reason != .damaged && reason != .closed
   }
 }

@@ -145,7 +145,12 @@ struct FetchRun: Sendable {
         if error.code == .readOnly, error.errno == 0 { try StorePlace.checkWritable(error.path) }
         return .failed(error)
       } catch let reason { return .failed(reason) }
-    case .notStored, .pending: return .done("passed", status, length, note: nil)
+    case .notStored, .pending:
+      // It may be for the history alone.
+      if case .notStored(.failed(let error)) = response.body.keeping, target.isNone {
+        return .failed(error)
+      }
+      return .done("passed", status, length, note: nil)
     }
   }
 

@@ -75,8 +75,9 @@ final class InputFile {
             descriptor, into: UnsafeMutableRawBufferPointer(buffer), at: nil)
         }
         return piece.isEmpty ? nil : piece
-      } catch let error as SystemError where error != .wouldBlock {
-        throw failure(error.code)
+      } catch let error as SystemError {
+        // Another process that reads the same pipe may have been faster.
+        if error != .wouldBlock { throw failure(error.code) }
       }
     }
   }

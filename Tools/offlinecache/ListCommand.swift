@@ -46,6 +46,7 @@ enum ListCommand: ToolCommand {
           try print(info, invocation, to: output)
         }
       }
+      try store.checkOpen()
       if isEmpty, let prefix = invocation[prefix].first { Report.notFound(prefix: prefix) }
       try output.flush()
       return .success

@@ -72,11 +72,11 @@ public final class BodyWriter: Sendable {
   /// Appends bytes to the body.
   ///
   /// - Throws: `entryTooLarge` as soon as the body is longer than the limits allow, `noSpace`,
-  ///   `inputOutput`, `closed`. The writer is then discarded.
+  ///   `inputOutput`, `closed` after a commit or discard. The writer is then discarded. In a store that was
+  ///   closed meanwhile, only the commit fails.
   public func write(_ bytes: UnsafeRawBufferPointer) throws(StoreError) {
     let (count, limits) = (UInt64(bytes.count), store.limits)
     do throws(StoreError) {
-      try store.checkOpen()
       if limits.freeBytes > 0 {
         try state.withLock { state throws(StoreError) in try check(state, adding: count, limits) }
         try store.evictor.keepFree(

@@ -19,9 +19,8 @@ final class Evictor: CatalogUser {
   /// The last known free space on the volume.
   let volume = Lock(VolumeRoom())
   private let sizeDelegate: WeakSizeDelegate
-  /// What was accessed from this time on is not evicted by this process, and the number of callers who
-  /// want that.
-  private let kept = Lock((since: Int64.max, callers: 0))
+  /// What was accessed from this time on is not evicted by this process.
+  private let keptSince = Atomic<Int64>(.max)
 
   init(
     _ recovery: Recovery, _ accessTimes: AccessTimes, _ counters: Counters, _ options: Options
@@ -102,14 +101,10 @@ final class Evictor: CatalogUser {
     return true
   }
 
-  /// From now on, evicts no entry that is accessed later; or ends that for the caller.
+  /// From now on, evicts no entry that is accessed later; or ends that.
   func keepRecent(_ isOn: Bool) {
-    let now = catalog.clock.now()
-    let time = catalog.state.withLock { $0.tick(now) }
-    kept.withLock { kept in
-      kept.callers += isOn ? 1 : -1
-      kept.since = kept.callers == 0 ? .max : min(kept.since, time)
-    }
+    let time = isOn ? catalog.state.withLock { $0.tick(catalog.clock.now()) } : .max
+    keptSince.store(time, ordering: .relaxed)
   }
 
   /// Lets an entry count as accessed now, or at another time, for this process alone: others are evicted
@@ -155,7 +150,7 @@ final class Evictor: CatalogUser {
     }
     var failures: [StoreError] = []
     for _ in 0..<1000 {
-      let end = min(bound ?? .max, kept.withLock { $0.since })
+      let end = min(bound ?? .max, keptSince.load(ordering: .relaxed))
       let victim = catalog.state.withLock { state -> Slot? in
         if bound != nil { return state.index.oldest() }
         return state.victim(
@@ -187,7 +182,7 @@ final class Evictor: CatalogUser {
       case .freeSpace: "the store has to leave \(limits.freeBytes) bytes of the volume free"
       default: "the store has its limit of \(limits.bytes ?? 0) bytes"
       }
-    let isKeeping = kept.withLock { $0.since < .max }
+    let isKeeping = keptSince.load(ordering: .relaxed) < .max
     if bound != nil || isKeeping, catalog.state.withLock({ $0.index.oldest() }) != nil {
       return StoreError(
         .leastRecent, path: path, cause: "\(cause), and all its entries were accessed later",

@@ -66,6 +66,7 @@ extension StoringState {
     case .notStored(.damaged): "damaged"
     case .notStored(.invalidated): "invalidated"
     case .notStored(.superseded): "superseded"
+    case .notStored(.gone): "gone"
     case .notStored(.failed(let error)): "failed \(error.code.rawValue)"
     }
   }

@@ -198,22 +198,6 @@ import Testing
     #expect(Set(two.entries().map(\.key)) == ["c", "d"])
   }
 
-  @Test func `what is accessed after a caller's mark stays until the last caller has ended`() throws
-  {
-    let store = try open(Limits(entries: 3), entries: 2)
-    store.keepRecent(true)
-    try store.put([9], for: "kept")
-    store.keepRecent(true)
-    for _ in 0..<2 {
-      for number in 0..<2 { try store.put([1], for: key(10 + number)) }
-      #expect(throws: failure(.leastRecent, sandbox.root)) { try store.put([2], for: "more") }
-      #expect(store.contains("kept"))
-      store.keepRecent(false)
-    }
-    try store.put([2], for: "more")
-    #expect(!store.contains("kept") && store.contains("more"))
-  }
-
   @Test func `pinned entries are never evicted`() throws {
     let store = try sandbox.open(
       Options(limits: Limits(bytes: 1_000, entries: 5, accounting: .logical)))
