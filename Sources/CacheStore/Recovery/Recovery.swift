@@ -302,9 +302,10 @@ package final class Recovery: CatalogUser {
       case .metadata(let variant):
         let name = Layout.metadata(variant)
         let failure = tree.failure(of: name, in: directory)
-        if failure == .unreadable { tree.staging.noteUnclean() }
         if failure == .foreign || failure == .unreadable {
           hasForeign = true
+          // It may be of no entry, and then has to be looked at again.
+          if failure == .unreadable, !known.contains(file) { tree.staging.noteUnclean() }
         } else if !known.contains(file) {
           metadata.append(name)
         }

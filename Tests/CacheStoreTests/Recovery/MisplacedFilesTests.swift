@@ -220,6 +220,23 @@ import Testing
     try expectHits(Self.keys)
   }
 
+  @Test func `an unreadable file that an entry has does not repeat the comparison`() throws {
+    try makeStore()
+    let directory = try directory(of: "key-a")
+    let stray = "\(directory)/0000000000000007.json"
+    try Data("{".utf8).write(to: URL(fileURLWithPath: sandbox.inside(stray)))
+    let files = FaultyFiles()
+    files.faults.set { call in
+      call.kind == .open && call.name.hasSuffix("0000000000000000.json") ? SystemError(EMFILE) : nil
+    }
+    try compare(files)
+    // No body beside it is removed, and the signs of the crash are.
+    #expect(sandbox.bodies.contains { $0.hasPrefix("\(directory)/") })
+    #expect(sandbox.sessions.isEmpty)
+    #expect(!sandbox.metadataFiles.contains(stray))
+    try expectHits(Self.keys)
+  }
+
   @Test func `files that cannot be removed are not copied at each opening`() throws {
     try makeStore()
     try exchange(try directory(of: "key-a"), try directory(of: "key-b"))
