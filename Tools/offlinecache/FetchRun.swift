@@ -130,28 +130,29 @@ struct FetchRun: Sendable {
     _ response: ClientResponse, _ url: NormalizedURL, _ status: Int, _ length: UInt64
   ) async -> FetchOutcome {
     if response.source == .substitute { return .done("local", status, length, note: nil) }
+    if case .notStored(.failed(let error)) = response.body.keeping {
+      // With -o the user has the body, and may have set the limit to keep such bodies out.
+      if error.code == .entryTooLarge, !target.isNone {
+        return .done("passed", status, length, note: "\(error)")
+      }
+      return .failed(reason(error))
+    }
     switch response.body.storing {
     case .fromStore:
       let (word, stale) = worth(response)
       let redirect = await redirectNote(response, url)
       return .done(word, status, length, note: stale ?? redirect)
     case .stored: return .done("stored", status, length, note: await redirectNote(response, url))
-    // Somebody who has the body elsewhere may have set the limit for such bodies.
-    case .notStored(.failed(let error)) where error.code == .entryTooLarge && !target.isNone:
-      return .done("passed", status, length, note: "\(error)")
-    case .notStored(.failed(let error)):
-      do throws(StoreError) {
-        // The store was opened for reading only, because it cannot be written. This tells the reason.
-        if error.code == .readOnly, error.errno == 0 { try StorePlace.checkWritable(error.path) }
-        return .failed(error)
-      } catch let reason { return .failed(reason) }
-    case .notStored, .pending:
-      // It may be for the history alone.
-      if case .notStored(.failed(let error)) = response.body.keeping, target.isNone {
-        return .failed(error)
-      }
-      return .done("passed", status, length, note: nil)
+    case .notStored, .pending: return .done("passed", status, length, note: nil)
     }
+  }
+
+  /// Returns why a response could not be stored. The store may have been opened for reading only because
+  /// it cannot be written; then this is the reason for that.
+  private func reason(_ error: StoreError) -> StoreError {
+    guard error.code == .readOnly, error.errno == 0 else { return error }
+    do throws(StoreError) { try StorePlace.checkWritable(error.path) } catch { return error }
+    return error
   }
 
   /// Returns the word for a stored response and, if it is stale, the reason.
