@@ -208,16 +208,9 @@ int cp_status_of(int descriptor, struct cp_status *status) {
   return 0;
 }
 
-int cp_status_at(int directory, const char *name, struct cp_status *status) {
+int cp_status_at(int directory, const char *path, int follows, struct cp_status *status) {
   struct stat found;
-  if (fstatat(directory, name, &found, AT_SYMLINK_NOFOLLOW) < 0) return -errno;
-  fill_status(&found, status);
-  return 0;
-}
-
-int cp_status_of_path(const char *path, struct cp_status *status) {
-  struct stat found;
-  if (stat(path, &found) < 0) return -errno;
+  if (fstatat(directory, path, &found, follows ? 0 : AT_SYMLINK_NOFOLLOW) < 0) return -errno;
   fill_status(&found, status);
   return 0;
 }
@@ -275,7 +268,7 @@ static int look_at(int directory, const char *name, unsigned char type, uint8_t 
     return 1;
   }
   struct cp_status status;
-  int error = cp_status_at(directory, name, &status);
+  int error = cp_status_at(directory, name, 0, &status);
   if (error < 0) return error == -ENOENT ? 0 : error;
   *kind = status.kind;
   return 1;

@@ -85,7 +85,7 @@ package struct RealFileSystem: FileSystem {
 
   package func status(at name: PathName, in directory: Int32) throws(SystemError) -> FileStatus {
     var found = cp_status()
-    try check { unsafe name.withCString { unsafe cp_status_at(directory, $0, &found) } }
+    try check { unsafe name.withCString { unsafe cp_status_at(directory, $0, 0, &found) } }
     return FileStatus(found)
   }
 
@@ -104,8 +104,7 @@ package struct RealFileSystem: FileSystem {
     var found = cp_status()
     try check {
       unsafe withPath(path) { path in
-        unsafe followsLink
-          ? cp_status_of_path(path, &found) : cp_status_at(AT_FDCWD, path, &found)
+        unsafe cp_status_at(AT_FDCWD, path, followsLink ? 1 : 0, &found)
       }
     }
     return FileStatus(found)

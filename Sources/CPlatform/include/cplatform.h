@@ -57,9 +57,8 @@ int cp_synchronize(int descriptor, int full);
 /// refuses that, what sync(2) has not written at its return may be lost with the power.
 int cp_synchronize_volume(int descriptor);
 int cp_status_of(int descriptor, struct cp_status *status);
-int cp_status_at(int directory, const char *name, struct cp_status *status);
-/// stat(2), for paths that the user gave.
-int cp_status_of_path(const char *path, struct cp_status *status);
+/// The status of what is at a path, after a symbolic link at its end if `follows` is not 0.
+int cp_status_at(int directory, const char *path, int follows, struct cp_status *status);
 int cp_volume_of(int descriptor, struct cp_volume *volume);
 int cp_make_directory(int directory, const char *name, uint16_t mode);
 int cp_remove(int directory, const char *name, int is_directory);
