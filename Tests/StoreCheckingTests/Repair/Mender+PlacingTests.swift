@@ -37,6 +37,8 @@ import Testing
 
   private static let older = [UInt8](repeating: 1, count: 5000)
   private static let newer = [UInt8](repeating: 2, count: 6000)
+  /// A body that is a part of its metadata file.
+  private static let embedded = [UInt8](repeating: 5, count: 520)
 
   /// Makes a store with the files of two versions of an entry.
   ///
@@ -202,11 +204,9 @@ import Testing
     level: RepairLevel
   ) throws {
     let sandbox = CheckSandbox()
-    let version = [UInt8](repeating: 5, count: 520)
-    try sandbox.move(try makeEmbedded(sandbox, versions: [version]), to: "zz")
-    #expect(try sandbox.repair(level).unrepaired == [])
-    #expect(try body(sandbox) == version)
-    #expect(try sandbox.check(.deep).findings == [])
+    try sandbox.move(try makeEmbedded(sandbox, versions: [Self.embedded]), to: "zz")
+    _ = try sandbox.expectRepaired(level)
+    #expect(try body(sandbox) == Self.embedded)
   }
 
   @Test(arguments: RepairLevel.allCases)
@@ -214,15 +214,14 @@ import Testing
     level: RepairLevel
   ) throws {
     let sandbox = CheckSandbox()
-    let version = [UInt8](repeating: 5, count: 520)
-    let file = "\(try makeEmbedded(sandbox, versions: [version]))/0000000000000000.json"
+    let place = try makeEmbedded(sandbox, versions: [Self.embedded])
+    let file = "\(place)/0000000000000000.json"
     var document = try MetadataDocument(decoding: sandbox.bytes(file))
     document.entry.isPinned = true
     try sandbox.write(file, try document.encoded())
     #expect(try sandbox.check().kinds == [.metadataDiffers])
-    #expect(try sandbox.repair(level).unrepaired == [])
-    #expect(try body(sandbox) == version)
-    #expect(try sandbox.check(.deep).findings == [])
+    _ = try sandbox.expectRepaired(level)
+    #expect(try body(sandbox) == Self.embedded)
   }
 
   @Test(arguments: RepairLevel.allCases)
@@ -230,13 +229,12 @@ import Testing
     level: RepairLevel
   ) throws {
     let sandbox = CheckSandbox()
-    let versions = [5, 6].map { [UInt8](repeating: $0, count: 520) }
-    let place = try makeEmbedded(sandbox, versions: versions)
+    let older = [UInt8](repeating: 6, count: 520)
+    let place = try makeEmbedded(sandbox, versions: [older, Self.embedded])
     try sandbox.move(place, to: "zz")
     try sandbox.move("../1", to: place)
-    #expect(try sandbox.repair(level).report.lostEntries == 0)
-    #expect(try body(sandbox) == versions[1])
-    #expect(try sandbox.check(.deep).findings == [])
+    #expect(try sandbox.expectRepaired(level).report.lostEntries == 0)
+    #expect(try body(sandbox) == Self.embedded)
   }
 
   @Test func `a directory that is the place of its entry by another path is left alone`() throws {
