@@ -60,7 +60,7 @@ extension OfflineCache {
     }
   }
 
-  /// Returns a result as it is now: what was stored may be evicted, and a redirect to it may not be stored.
+  /// Returns `notStored` for what is no longer there: evicted since, or behind a redirect that was not stored.
   private func withoutGone(_ result: PrefetchResult, _ request: URLRequest) -> PrefetchResult {
     guard case .stored(let response) = result,
       let asked = try? AskedRequest(request, mode: .always)
