@@ -4,9 +4,8 @@ import Synchronization
 
 /// Writes a line for every answer, on its own thread.
 ///
-/// Recording an answer costs the server's threads no more than appending it to a list. If the disk
-/// or the reader of a pipe is too slow, lines are left out rather than answers delayed. A line then
-/// states how many.
+/// The server's threads append their lines to memory. If the disk or the reader of a pipe is too
+/// slow, lines are left out rather than answers delayed. A line then states how many.
 package final class AccessLog: ProxyObserver {
   package enum Destination: Sendable, Hashable {
     case standardOutput
@@ -14,17 +13,14 @@ package final class AccessLog: ProxyObserver {
     case file(String)
   }
 
-  /// The limits of the records that wait to be written.
-  static let maximumWaiting = 65_536
+  /// The limit of the lines that wait to be written, in bytes.
   static let maximumWaitingBytes = 32 << 20
 
   /// The time for which the thread collects lines before it writes them, in nanoseconds.
   private static let collectingTime: Int64 = 20_000_000
 
   private struct Waiting {
-    var records: [AnswerRecord] = []
-    /// The bytes of their texts that clients choose.
-    var bytes = 0
+    var lines: [UInt8] = []
     var lost = 0
   }
 
@@ -61,17 +57,15 @@ package final class AccessLog: ProxyObserver {
   }
 
   package func answered(_ record: AnswerRecord) {
-    let bytes = record.method.utf8.count + record.url.utf8.count
+    // The log's thread must not release texts that this thread has allocated: see `RecentAnswers`.
+    let line = AccessLogLine(record, format).bytes
     let isFirst = waiting.withLock { waiting in
-      guard waiting.records.count < Self.maximumWaiting,
-        waiting.bytes <= Self.maximumWaitingBytes - bytes
-      else {
+      guard waiting.lines.count <= Self.maximumWaitingBytes - line.count else {
         waiting.lost += 1
         return false
       }
-      waiting.bytes += bytes
-      waiting.records.append(record)
-      return waiting.records.count == 1
+      waiting.lines += line
+      return waiting.lines.count == line.count
     }
     if isFirst { ask(.write) }
   }
@@ -108,7 +102,6 @@ package final class AccessLog: ProxyObserver {
 
   private func run(_ first: Int32) {
     var output = Output(descriptor: first)
-    var line = AccessLogLine(format)
     while true {
       request.wait { request in request == .none ? nil : () }
       _ = request.wait(nanoseconds: Self.collectingTime) { $0 == .close ? () : nil }
@@ -116,7 +109,7 @@ package final class AccessLog: ProxyObserver {
         defer { if request != .close { request = .none } }
         return request
       }
-      write(&line, to: &output)
+      writeWaiting(to: &output)
       if asked == .reopen { reopen(&output) }
       if asked == .close { break }
     }
@@ -124,28 +117,32 @@ package final class AccessLog: ProxyObserver {
     request.change { $0 = .closed }
   }
 
-  private func write(_ line: inout AccessLogLine, to output: inout Output) {
-    let taken = waiting.withLock { waiting in
-      let taken = waiting
-      waiting = Waiting()
-      return taken
+  private func writeWaiting(to output: inout Output) {
+    // The memory of the last lines is used again for the next ones.
+    var taken = Waiting(lines: output.spare)
+    output.spare = []
+    waiting.withLock { swap(&$0, &taken) }
+    var rest = taken.lines[...]
+    // In pieces of whole lines, so that `close` sees that the reader still takes some.
+    while !rest.isEmpty {
+      let end = rest.dropFirst(Self.pieceBytes).firstIndex(of: 0x0A).map { $0 + 1 } ?? rest.endIndex
+      write(Array(rest[..<end]), to: &output)
+      rest = rest[end...]
     }
-    var bytes: [UInt8] = []
-    for record in taken.records {
-      line.append(record, to: &bytes)
-      if bytes.count >= 1 << 16 {
-        write(bytes, to: &output)
-        bytes.removeAll(keepingCapacity: true)
-      }
+    rest = []
+    if taken.lines.capacity <= Self.spareBytes {
+      taken.lines.removeAll(keepingCapacity: true)
+      output.spare = taken.lines
     }
+    if output.lost + taken.lost == 0 { return }
+    // If the notice is not written, it counts as a line.
     let lost = output.lost + taken.lost
-    if lost > 0 {
-      bytes += notice(of: lost).utf8
-      // If the notice is not written, it counts as a line.
-      output.lost = lost - 1
-    }
-    if write(bytes, to: &output) { output.lost = 0 }
+    output.lost = lost - 1
+    if write(Array(notice(of: lost).utf8), to: &output) { output.lost = 0 }
   }
+
+  private static let pieceBytes = 1 << 16
+  private static let spareBytes = 1 << 20
 
   private func notice(of lost: Int) -> String {
     switch format {
@@ -188,6 +185,8 @@ package final class AccessLog: ProxyObserver {
   private struct Output {
     var descriptor: Int32
     var endsWithinLine = false
+    /// Empty, with memory for the next lines.
+    var spare: [UInt8] = []
     /// The number of lines that were not written.
     var lost = 0
   }

@@ -8,66 +8,76 @@ package enum AccessLogFormat: String, Sendable, Hashable, CaseIterable {
   case json
 }
 
-/// Formats records of answers as lines.
+/// The line of an answer in the log.
 ///
 /// Text from the network cannot begin a new line, end a quoted text or control a terminal: such
 /// bytes are escaped.
 struct AccessLogLine {
-  private let format: AccessLogFormat
-  /// The second of the last line, which most lines share.
-  private var second: Int64?
-  private var date: [UInt8] = []
-  /// The Cache-Status of the last line.
-  private var status: [UInt8] = []
+  /// The line, with its line feed.
+  private(set) var bytes: [UInt8] = []
 
-  init(_ format: AccessLogFormat) { self.format = format }
-
-  mutating func append(_ record: AnswerRecord, to bytes: inout [UInt8]) {
+  init(_ record: AnswerRecord, _ format: AccessLogFormat) {
     switch format {
-    case .text: appendText(record, to: &bytes)
-    case .json: Self.appendJSON(record, to: &bytes)
+    case .text:
+      bytes.reserveCapacity(256 + record.url.utf8.count)
+      appendText(record)
+    case .json: appendJSON(record)
     }
     bytes.append(UInt8(ascii: "\n"))
   }
 
   /// Appends `client - - [time] "METHOD url" status bytes "cache status" seconds source "reason"
   /// end`, where the end is `complete` or `cut`.
-  private mutating func appendText(_ record: AnswerRecord, to bytes: inout [UInt8]) {
+  private mutating func appendText(_ record: AnswerRecord) {
     bytes += (record.clientAddress.isEmpty ? "-" : record.clientAddress).utf8
     bytes += " - - [".utf8
-    appendDate(record.time, to: &bytes)
+    appendDate(record.time)
     bytes += "] \"".utf8
-    Self.appendEscaped((record.method.isEmpty ? "-" : record.method).utf8, to: &bytes)
+    appendEscaped((record.method.isEmpty ? "-" : record.method).utf8)
     bytes.append(UInt8(ascii: " "))
-    Self.appendEscaped(record.url.utf8, to: &bytes)
-    bytes += "\" \(record.status) \(record.bytesSent) \"".utf8
-    status.removeAll(keepingCapacity: true)
+    appendEscaped(record.url.utf8)
+    bytes += "\" ".utf8
+    bytes += String(record.status).utf8
+    bytes.append(UInt8(ascii: " "))
+    bytes += String(record.bytesSent).utf8
+    bytes += " \"".utf8
+    var status: [UInt8] = []
     record.cacheStatus?.append(to: &status)
-    Self.appendEscaped(status, to: &bytes)
+    appendEscaped(status)
+    bytes += "\" ".utf8
+    bytes += String(record.microseconds / 1_000_000).utf8
+    bytes.append(UInt8(ascii: "."))
     let micros = String(record.microseconds % 1_000_000)
-    bytes += "\" \(record.microseconds / 1_000_000).".utf8
     bytes += repeatElement(UInt8(ascii: "0"), count: 6 - micros.utf8.count)
     bytes += micros.utf8
-    bytes += " \(record.source.rawValue) \"".utf8
-    Self.appendEscaped(record.reason.utf8, to: &bytes)
+    bytes.append(UInt8(ascii: " "))
+    bytes += record.source.rawValue.utf8
+    bytes += " \"".utf8
+    appendEscaped(record.reason.utf8)
     bytes += (record.isComplete ? "\" complete" : "\" cut").utf8
   }
 
   /// Appends `20/Nov/2026:23:05:01 +0000`.
-  private mutating func appendDate(_ time: Timestamp, to bytes: inout [UInt8]) {
-    let second = time.nanoseconds / 1_000_000_000
-    if self.second != second {
-      self.second = second
-      // The form of the text: 2026-11-20T23:05:01.000000000Z
-      let text = Array(time.description.utf8)
-      let month = Int(text[5] - 48) * 10 + Int(text[6] - 48)
-      date = text[8..<10] + Array("/\(HTTPDateNames.months[month - 1])/".utf8) + text[0..<4]
-      date += Array(":".utf8) + text[11..<19] + Array(" +0000".utf8)
-    }
-    bytes += date
+  private mutating func appendDate(_ time: Timestamp) {
+    let date = CivilTime(seconds: time.nanoseconds / 1_000_000_000)
+    appendTwoDigits(date.day, then: "/")
+    bytes += HTTPDateNames.months[date.month - 1].utf8
+    bytes.append(UInt8(ascii: "/"))
+    bytes += String(date.year).utf8
+    bytes.append(UInt8(ascii: ":"))
+    appendTwoDigits(date.hour, then: ":")
+    appendTwoDigits(date.minute, then: ":")
+    appendTwoDigits(date.second, then: " ")
+    bytes += "+0000".utf8
   }
 
-  private static func appendEscaped(_ text: some Sequence<UInt8>, to bytes: inout [UInt8]) {
+  private mutating func appendTwoDigits(_ number: Int, then separator: Unicode.Scalar) {
+    bytes.append(UInt8(48 + number / 10))
+    bytes.append(UInt8(48 + number % 10))
+    bytes.append(UInt8(ascii: separator))
+  }
+
+  private mutating func appendEscaped(_ text: some Sequence<UInt8>) {
     for byte in text {
       if byte >= 0x20, byte < 0x7F, byte != UInt8(ascii: "\""), byte != UInt8(ascii: "\\") {
         bytes.append(byte)
@@ -78,7 +88,7 @@ struct AccessLogLine {
   }
 
   /// Appends an object that is ASCII, whatever the texts contain.
-  private static func appendJSON(_ record: AnswerRecord, to bytes: inout [UInt8]) {
+  private mutating func appendJSON(_ record: AnswerRecord) {
     var json = JSONWriter(capacity: 512)
     json.append("{\"time\":\"")
     json.appendTime(record.time)

@@ -14,10 +14,7 @@ private func record(url: String = "http://a/", reason: String = "") -> AnswerRec
 }
 
 private func line(_ format: AccessLogFormat, _ record: AnswerRecord) -> String {
-  var writer = AccessLogLine(format)
-  var bytes: [UInt8] = []
-  writer.append(record, to: &bytes)
-  return String(decoding: bytes, as: UTF8.self)
+  String(decoding: AccessLogLine(record, format).bytes, as: UTF8.self)
 }
 
 @Suite("A line of the log") struct AccessLogLineTests {
