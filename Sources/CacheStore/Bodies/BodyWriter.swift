@@ -71,9 +71,9 @@ public final class BodyWriter: Sendable {
 
   /// Appends bytes to the body.
   ///
-  /// - Throws: `entryTooLarge` as soon as the body is longer than the limits allow, `noSpace`,
-  ///   `inputOutput`, `closed` after a commit or discard. The writer is then discarded. In a store that was
-  ///   closed meanwhile, only the commit fails.
+  /// - Throws: `entryTooLarge` as soon as the body is longer than the limits allow, `wrongLength` as soon as
+  ///   it is longer than stated, `noSpace`, `inputOutput`, `closed` after a commit or discard. The writer is
+  ///   then discarded. In a store that was closed meanwhile, only the commit fails.
   public func write(_ bytes: UnsafeRawBufferPointer) throws(StoreError) {
     let (count, limits) = (UInt64(bytes.count), store.limits)
     do throws(StoreError) {
@@ -136,7 +136,9 @@ public final class BodyWriter: Sendable {
     _ state: borrowing State, adding count: UInt64, _ limits: Limits
   ) throws(StoreError) {
     guard state.session != nil else { throw ended }
-    try store.checkLength(state.hasher.count + count, limits, isSpare: metadata.isSpare)
+    let length = state.hasher.count + count
+    if let knownLength, length > knownLength, !isEstimate { throw wrongLength("more") }
+    try store.checkLength(length, limits, isSpare: metadata.isSpare)
   }
 
   /// Appends bytes to the body.
@@ -166,10 +168,7 @@ public final class BodyWriter: Sendable {
     defer { removeFile(in: session) }
     let (digest, length) = state.withLock { ($0.hasher.digest(), $0.hasher.count) }
     if let knownLength, length != knownLength, !isEstimate {
-      throw StoreError(
-        .wrongLength, path: store.path,
-        cause: "the body has \(length) bytes, not \(knownLength) as stated",
-        remedy: "write all of it, or state no length")
+      throw wrongLength("\(length) bytes")
     }
     if store.durability == .full {
       try system(path) { () throws(SystemError) in
@@ -192,6 +191,13 @@ public final class BodyWriter: Sendable {
   }
 
   private var path: String { written.path }
+
+  private func wrongLength(_ length: String) -> StoreError {
+    StoreError(
+      .wrongLength, path: store.path,
+      cause: "the body has \(length), not \(knownLength ?? 0) bytes as stated",
+      remedy: "write all of it, or state no length")
+  }
 
   private var ended: StoreError {
     StoreError(

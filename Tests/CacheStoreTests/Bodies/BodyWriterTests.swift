@@ -61,16 +61,31 @@ import Testing
     let store = try sandbox.open()
     try store.put([9], for: "k")
     let writer = try store.makeWriter(for: "k", length: length)
-    try writer.write([1, 2, 3])
-    let error = #expect(throws: StoreError.self) { try writer.commit() }
+    let error = #expect(throws: StoreError.self) {
+      try writer.write([1, 2, 3])
+      try writer.commit()
+    }
     #expect(error?.code == .wrongLength)
-    #expect(error?.cause == "the body has 3 bytes, not \(length) as stated")
+    let found = length < 3 ? "more" : "3 bytes"
+    #expect(error?.cause == "the body has \(found), not \(length) bytes as stated")
     #expect(store.lookUp("k").entry?.body == [9] && staged == [])
     let estimating = try store.makeWriter(
       for: "k", variant: 0, metadata: EntryMetadata(), length: length, isEstimate: true, past: nil)
     try estimating.write([1, 2, 3])
     try estimating.commit()
     #expect(store.lookUp("k").entry?.body == [1, 2, 3])
+  }
+
+  @Test func `a body that is longer than stated evicts nothing`() throws {
+    let files = FaultyFiles()
+    let store = try sandbox.open(
+      Options(limits: Limits(freeBytes: 1 << 20), fileSystem: files))
+    for number in 0..<20 { try store.put([UInt8(number)], for: ByteString("\(number)")) }
+    let writer = try store.makeWriter(for: "long", length: 4_096)
+    try writer.write([UInt8](repeating: 1, count: 4_096))
+    files.faults.availableBytes = 1 << 20
+    #expect(throws: StoreError.self) { try writer.write([UInt8](repeating: 1, count: 65_536)) }
+    #expect(store.statistics.entries == 20)
   }
 
   @Test(arguments: [Durability.process, .full])
