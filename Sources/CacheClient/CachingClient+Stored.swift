@@ -83,9 +83,8 @@ extension CachingClient {
       metadata.userInfo += userInfo
       if inMemoryOnly {
         if plan.isSuperseded(in: store, now: now) { return .failure(.superseded) }
-        let info = try cache.keepInMemory(body, plan, metadata: metadata, now: now)
         try store.remove(plan.key, variant: plan.variant)
-        return .success(info)
+        return .success(try cache.keepInMemory(body, plan, metadata: metadata, now: now))
       }
       return try permit.store(plan, cache, now: now) { () throws(StoreError) in
         try store.put(body, for: plan.key, variant: plan.variant, metadata: metadata)
@@ -149,6 +148,7 @@ extension CachingClient {
   package func close() {
     remotePurges?.stop()
     store.close()
+    emptyMemory()
   }
 
   /// Removes the responses whose keys begin with a prefix, and prevents running ones from being stored.

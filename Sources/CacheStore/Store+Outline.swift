@@ -13,7 +13,7 @@ extension Store {
     let hash = catalog.hash(key)
     try? recovery.askTree(hash)
     return reader.withCurrentState { state in
-      state.index.variants(of: hash).map { VariantOutline(state.index[$0]) }
+      state.isClosed ? [] : state.index.variants(of: hash).map { VariantOutline(state.index[$0]) }
     }
   }
 

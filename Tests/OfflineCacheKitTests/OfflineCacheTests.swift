@@ -32,8 +32,23 @@ struct OfflineCacheTests {
     sandbox.clock.advance(bySeconds: 100)
     #expect(await text(cache, sandbox.request("/a")) == "/a")
     #expect(sandbox.origin.requests.count == 1)
+    func keepInMemory() throws {
+      let response = try #require(
+        HTTPURLResponse(
+          url: sandbox.origin.url("/m"), statusCode: 200, httpVersion: nil,
+          headerFields: ["Cache-Control": "max-age=3600"]))
+      try cache.store(
+        CachedURLResponse(
+          response: response, data: Data("m".utf8), userInfo: nil,
+          storagePolicy: .allowedInMemoryOnly), for: sandbox.request("/m"))
+    }
+    try keepInMemory()
+    #expect(cache.cachedResponse(for: sandbox.request("/m")) != nil)
     cache.close()
     cache.close()
+    #expect(cache.cachedResponse(for: sandbox.request("/m")) == nil)
+    #expect(throws: (any Error).self) { try keepInMemory() }
+    #expect(cache.cachedResponse(for: sandbox.request("/m")) == nil)
     let folder = sandbox.folder.appendingPathComponent("store")
     let sessions = try FileManager.default.contentsOfDirectory(
       atPath: folder.appendingPathComponent("staging").path)
