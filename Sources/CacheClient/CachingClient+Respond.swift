@@ -57,9 +57,8 @@ extension CachingClient {
     if options.validatesInBackground, let revalidation = serving.revalidation {
       validateInBackground(revalidation, options)
     }
-    // The other policies disregard it.
-    let usesLifetime = options.policy == .protocolRules || options.policy == .offline
-    return response(from: serving, request, nil, status, usesLifetime ? options.lifetime : nil)
+    let lifetime = options.policy.usesLifetime ? options.lifetime : nil
+    return response(from: serving, request, nil, status, lifetime)
   }
 
   private func stored(

@@ -23,4 +23,12 @@ public enum CachePolicy: String, Sendable, Hashable, CaseIterable {
   case offline
 
   package var allowsNetwork: Bool { self != .storedOnly && self != .offline }
+
+  /// Whether a lifetime that the caller has set says how fresh a response is; the others disregard it.
+  package var usesLifetime: Bool {
+    switch self {
+    case .protocolRules, .reload, .reloadFromOrigin, .offline: true
+    case .storedElseLoad, .storedOnly, .revalidate: false
+    }
+  }
 }

@@ -202,7 +202,7 @@ struct Question {
     var forwarding = Forwarding(
       original: request, request: sent, reason: reason, key: key, validating: validating,
       selected: selected, isShareable: isShareable(reason), selection: knownSelection)
-    forwarding.lifetime = lifetime
+    if policy.usesLifetime { forwarding.lifetime = lifetime }
     // The other policies want the origin's answer, or none.
     if policy == .protocolRules || policy == .storedElseLoad { forwarding.history = found.history }
     return forwarding

@@ -117,6 +117,10 @@ import Testing
     request.cachePolicy = .returnCacheDataElseLoad
     let (_, response) = try await sandbox.cache.data(for: request, expiresAfter: 100)
     #expect(response.metadata?.freshness == 3400 && response.metadata?.isStale == false)
+    // Of what comes from the network, neither is reported.
+    let (_, fetched) = try await sandbox.cache.data(
+      for: sandbox.request("/other", .returnCacheDataElseLoad), expiresAfter: 100)
+    #expect(fetched.metadata?.freshness == nil)
   }
 
   @Test func `a response in the store and a file agree on a lifetime of the caller`() async throws {
