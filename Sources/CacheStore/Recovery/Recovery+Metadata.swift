@@ -146,8 +146,8 @@ extension Recovery {
   /// Writes the metadata file of an entry from the journal, and replaces the present one. The
   /// caller holds the shard.
   ///
-  /// - Parameter known: the body that becomes a part of the file, if the caller has it. That in the record may
-  ///   be damaged.
+  /// - Parameter known: a body with the digest of the entry, which becomes a part of the file if that in the
+  ///   record is damaged.
   /// - Throws: an error also if the record cannot be read.
   package func writeMetadata(
     of slot: Slot, in directory: borrowing Descriptor, _ entries: EntriesDirectory,
@@ -157,10 +157,10 @@ extension Recovery {
     let record: PutRecord
     let body: [UInt8]?
     do throws(ReadFailure) {
-      (record, body) =
-        if let known { (try catalog.readRecord(located), known) } else {
-          try catalog.readWithEmbedded(located)
-        }
+      do throws(ReadFailure) { (record, body) = try catalog.readWithEmbedded(located) } catch {
+        guard let known else { throw error }
+        (record, body) = (try catalog.readRecord(located), known)
+      }
     } catch {
       throw .unreadable(journal.path(of: slot.segment))
     }

@@ -1,10 +1,29 @@
+internal import CacheFormat
 internal import Synchronization
 
-/// The directories that a run has made for entries which were in the places of others.
-final class Detours: Sendable {
-  private let paths = Mutex<Set<[UInt8]>>([])
-  func insert(_ path: [UInt8]) { paths.withLock { _ = $0.insert(path) } }
-  func contains(_ path: [UInt8]) -> Bool { paths.withLock { $0.contains(path) } }
+/// What a repair remembers from one pass to the next.
+final class RepairMemory: Sendable {
+  /// A version of an entry that the journal had removed.
+  struct Removed: Hashable {
+    var hash: KeyHash
+    var variant: UInt64
+    var sequence: UInt64?
+
+    init(_ hash: KeyHash, _ variant: UInt64, _ sequence: UInt64?) {
+      (self.hash, self.variant, self.sequence) = (hash, variant, sequence)
+    }
+  }
+
+  private let detours = Mutex<Set<[UInt8]>>([])
+  private let removed = Mutex<Set<Removed>>([])
+
+  /// Adds the path of a directory that was made for an entry which was in the place of another.
+  func insert(detour path: [UInt8]) { detours.withLock { _ = $0.insert(path) } }
+  func isDetour(_ path: [UInt8]) -> Bool { detours.withLock { $0.contains(path) } }
+
+  /// Adds a copy that was not placed, because its entry was removed.
+  func insert(_ copy: Removed) { removed.withLock { _ = $0.insert(copy) } }
+  func hasRemoved(_ copy: Removed) -> Bool { removed.withLock { $0.contains(copy) } }
 }
 
 /// A flag that any thread may set, and that stays set.
@@ -34,13 +53,13 @@ final class CheckPass: Sendable {
   let hasUnplaced = Flag()
   /// Set if a finding was left to the next pass.
   let hasSpared = Flag()
-  let detours: Detours
-  /// Set if an entry in such a directory was placed, which is no finding.
+  let memory: RepairMemory
+  /// Set if an entry in the directory of a detour was placed, which is no finding.
   let hasPlacedDetour = Flag()
 
-  init(_ missing: Missing = .keep, _ detours: Detours = Detours()) {
+  init(_ missing: Missing = .keep, _ memory: RepairMemory = RepairMemory()) {
     self.missing = missing
-    self.detours = detours
+    self.memory = memory
   }
 
   /// Whether all entries are known, so that those that are missing are nowhere.

@@ -247,7 +247,7 @@ struct StrayCheck {
         return result
       }
       // It was found where it came from.
-      if result == .repaired, run.pass.detours.contains(suspicion.path) {
+      if result == .repaired, run.pass.memory.isDetour(suspicion.path) {
         run.pass.hasPlacedDetour.set()
         return result
       }

@@ -92,7 +92,7 @@ extension Mender {
     return true
   }
 
-  private func write(
+  func write(
     _ body: [UInt8], to name: PathName, in directory: borrowing Descriptor, _ path: [UInt8]
   ) throws(StoreError) {
     let session = try catalog.writer.ownSession()

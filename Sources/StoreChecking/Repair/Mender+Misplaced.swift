@@ -38,7 +38,8 @@ extension Mender {
   ) throws(StoreError) {
     pass.hasUnplaced.set()
     let name = Layout.misplaced(from: scene.hash)
-    pass.detours.insert(Array(scene.path.dropLast(Layout.key(scene.hash).count)) + name.bytes)
+    pass.memory.insert(
+      detour: Array(scene.path.dropLast(Layout.key(scene.hash).count)) + name.bytes)
     try recovery.copyAside(
       document, variant, hasBody: document.body == nil, in: source, name, of: scene.hash, shard)
     try synchronize(make(name, shard, scene.path), scene.hash, shard.entries, scene.path)

@@ -164,12 +164,17 @@ extension Mender {
     // An entry that only the journal has is newer than any file.
     if slot?.isUnsettled == true { return .refused }
     if let slot, slot.digest != entry.digest || slot.length != entry.length { return .refused }
-    // An entry that was removed is not brought back by a copy.
-    if slot == nil,
-      try catalog.goodbye(
+    // An entry that was removed is not brought back by a copy, nor after the journal is written anew,
+    // without the removal.
+    if slot == nil {
+      let copy = RepairMemory.Removed(hash, entry.variant, document.sequence)
+      if pass.memory.hasRemoved(copy) { return .refused }
+      if try catalog.goodbye(
         to: hash, entry.variant, entry.digest, sequence: document.sequence) == .removed
-    {
-      return .refused
+      {
+        pass.memory.insert(copy)
+        return .refused
+      }
     }
     if case .others = standing { return .waiting }
     if slot == nil, case .nothing = standing, catalog.isBeyondJournal(document.sequence) {
@@ -193,7 +198,9 @@ extension Mender {
       if slot == nil, there != nil, other?.body != nil || other?.entry.digest != entry.digest {
         return .waiting
       }
-      if let slot, document.body != nil {
+      if let slot, let body = try catalog.carriedBody(of: slot) {
+        try write(body, to: Layout.body(slot.digest), in: target, path)
+      } else if let slot, document.body != nil {
         _ = try writeBody(of: document, slot, in: target, path)
       } else {
         let body = Layout.body(entry.digest)
@@ -228,8 +235,9 @@ extension Mender {
   private func isOutdated(
     _ other: MetadataDocument?, _ slot: Slot, _ document: MetadataDocument
   ) -> Bool {
-    guard let other, embeddedBody(of: document, slot) != nil,
-      let record = catalog.record(of: slot)
+    // A newer one in its place may prove that the journal has lost its record.
+    guard let other, !other.version.isNewer(than: document.version),
+      embeddedBody(of: document, slot) != nil, let record = catalog.record(of: slot)
     else { return false }
     return record.isSame(as: document.entry) && !record.isSame(as: other.entry)
   }

@@ -18,15 +18,15 @@ struct RepairRun {
   func perform() throws(CheckError) -> CheckReport {
     let told = ToldFindings(observer)
     defer { told.tellHeld() }
-    let (hashed, detours) = (HashedFiles(keepsAll: true), Detours())
+    let (hashed, memory) = (HashedFiles(keepsAll: true), RepairMemory())
     var options = checker.options
     options.skippedShards = []
-    var pass = CheckPass(.wait, detours)
+    var pass = CheckPass(.wait, memory)
     var report = try CheckRun(checker, options, pass, told, hashed).perform()
     if report.findings.isEmpty && !pass.hasSpared.isSet { return report }
     for number in 2...Self.maximumPasses {
       if number == Self.maximumPasses { options.repair = nil }
-      pass = CheckPass(next(after: pass, told), detours)
+      pass = CheckPass(next(after: pass, told), memory)
       told.beginPass()
       let last = try CheckRun(checker, options, pass, told, hashed).perform()
       told.endPass(isPartial: last.partialCause != nil || pass.missing == .wait)

@@ -70,6 +70,83 @@ import Testing
     store.close()
   }
 
+  /// Makes a store whose journal is older than its files.
+  ///
+  /// - Parameters:
+  ///   - known: what the journal has of it.
+  ///   - later: what it has lost.
+  private func fill(
+    _ sandbox: CheckSandbox, _ known: (Store) throws -> Void, losing later: (Store) throws -> Void
+  ) throws {
+    try sandbox.fill(settling: .within(seconds: 60)) { try known($0) }
+    let segment = "journal/" + (try #require(try sandbox.names("journal").first))
+    let journal = try sandbox.bytes(segment)
+    try sandbox.fill(settling: .within(seconds: 60)) { try later($0) }
+    try sandbox.write(segment, journal)
+    try sandbox.write("lock", [])
+  }
+
+  private func bodies(_ sandbox: CheckSandbox) throws -> [ByteString: [UInt8]] {
+    let store = try Store(at: sandbox.root, options: Options(isReadOnly: true))
+    defer { store.close() }
+    return Dictionary(
+      uniqueKeysWithValues: store.entries().map { ($0.key, store.lookUp($0.key).entry?.body ?? []) }
+    )
+  }
+
+  @Test(arguments: ["zz", "entries/zz"], RepairLevel.allCases)
+  func `a copy of what the journal has replaces no newer version`(
+    path: String, level: RepairLevel
+  ) throws {
+    let sandbox = CheckSandbox()
+    try fill(sandbox) { store in
+      try store.put([3], for: "other")
+      try store.put([1], for: "a")
+      try store.settle()
+      try sandbox.copyDirectory(try sandbox.directory(of: "a"), to: "../older")
+    } losing: {
+      try $0.put([2, 2], for: "a")
+    }
+    try sandbox.move("../older", to: path)
+    #expect(try sandbox.expectRepaired(level).report.lostEntries == 0)
+    #expect(try bodies(sandbox) == ["a": [2, 2], "other": [3]])
+  }
+
+  @Test(arguments: RepairLevel.allCases)
+  func `all entries stay that a journal older than they are does not know`(
+    level: RepairLevel
+  ) throws {
+    let sandbox = CheckSandbox()
+    try fill(sandbox) { store in
+      for number in 1...2 { try store.put([UInt8(number)], for: ByteString("k\(number)")) }
+    } losing: { store in
+      for number in 3...9 { try store.put([UInt8(number)], for: ByteString("k\(number)")) }
+    }
+    _ = try sandbox.repair(level)
+    #expect(try bodies(sandbox).count == 9)
+    #expect(try sandbox.names("quarantine") == [])
+  }
+
+  @Test(arguments: RepairLevel.allCases)
+  func `a copy of a removed entry is not placed when the journal is written anew`(
+    level: RepairLevel
+  ) throws {
+    let sandbox = CheckSandbox()
+    try fill(sandbox) { store in
+      try store.put([1], for: "removed")
+      try store.put([2], for: "other")
+      try store.settle()
+      try sandbox.copyDirectory(try sandbox.directory(of: "removed"), to: "../copy")
+      try store.remove("removed")
+    } losing: { store in
+      try store.put([3], for: "other")
+      try store.put([4], for: "other")
+    }
+    try sandbox.move("../copy", to: "zz")
+    _ = try sandbox.repair(level)
+    #expect(try bodies(sandbox) == ["other": [4]])
+  }
+
   @Test(arguments: [200, 9_000], RepairLevel.allCases)
   func `an entry whose removal is lost does not come back`(count: Int, level: RepairLevel) throws {
     let sandbox = CheckSandbox()
