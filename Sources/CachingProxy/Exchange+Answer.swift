@@ -231,7 +231,7 @@ extension Exchange {
     }
     client?.endRequest()
     let record = note.record(client: client?.address ?? "", isSent, core.clock.now())
-    if isTunnel { core.tunnelEnded(record) } else { core.finish(record) }
+    if isTunnel { core.notify { $0.answered(record) } } else { core.finish(record) }
   }
 
   /// Ends the exchange if its client has left while it sends its request, or waits for the answer.

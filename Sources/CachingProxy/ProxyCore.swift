@@ -81,28 +81,17 @@ final class ProxyCore: Sendable {
   /// it.
   func becomeTunnel() {
     active.subtract(1, ordering: .releasing)
-    tunnelBegan()
+    notify { $0.tunnelBegan() }
   }
 
-  func tunnelBegan() {
-    for observer in observers { callOut { observer.tunnelBegan() } }
+  /// Calls a method of each observer.
+  func notify(_ call: (any ProxyObserver) -> Void) {
+    for observer in observers { callOut { call(observer) } }
   }
 
-  func leftAlone(_ host: String) {
-    for observer in observers { callOut { observer.leftAlone(host) } }
-  }
-
-  func authorityEnded() {
-    for observer in observers { callOut { observer.authorityEnded() } }
-  }
-
-  /// Notifies the observers of a tunnel that has ended, or was refused.
-  func tunnelEnded(_ record: AnswerRecord) {
-    for observer in observers { callOut { observer.answered(record) } }
-  }
-
+  /// Notifies the observers of an answer; not for tunnels, which do not count as active.
   func finish(_ record: AnswerRecord) {
-    for observer in observers { callOut { observer.answered(record) } }
+    notify { $0.answered(record) }
     active.subtract(1, ordering: .releasing)
   }
 }

@@ -83,7 +83,7 @@ final class Interceptor: Sendable {
         record(target, client, "the client has broken off the handshake")
         return
       }
-      core.leftAlone(target.url.host)
+      core.notify { $0.leftAlone(target.url.host) }
       record(
         target, client,
         "the client has not accepted our certificate; this host is tunnelled for an hour; "
@@ -108,7 +108,7 @@ final class Interceptor: Sendable {
         defer { state.hasToldEnd = true }
         return !state.hasToldEnd
       }
-      if isNew { core.authorityEnded() }
+      if isNew { core.notify { $0.authorityEnded() } }
       return true
     }
     return state.withLock { state in
@@ -121,7 +121,8 @@ final class Interceptor: Sendable {
   private func record(_ target: InterceptedTarget, _ client: String, _ reason: String) {
     var note = AnswerNote(start: core.clock.now(), method: "CONNECT", url: target.authority)
     note.take(OwnAnswers.noHandshake(reason))
-    core.tunnelEnded(note.record(client: client, true, core.clock.now()))
+    let record = note.record(client: client, true, core.clock.now())
+    core.notify { $0.answered(record) }
   }
 }
 

@@ -79,7 +79,7 @@ final class TunnelDesk: Sendable {
     do throws(TransportError) {
       let server = try await transport.connect(to: target)
       let head = TunnelAnswer.established(via: core.identity.via)
-      core.tunnelBegan()
+      core.notify { $0.tunnelBegan() }
       add(
         Relay(client: client, server: server, head: head, first: (first, []), idle: idle) {
           [self] result in
@@ -89,7 +89,8 @@ final class TunnelDesk: Sendable {
           tunnel.cacheStatus = TunnelAnswer.cacheStatus
           tunnel.reason = "tunnel"
           tunnel.take(result)
-          core.tunnelEnded(tunnel.record(client: address, result.isComplete, core.clock.now()))
+          let record = tunnel.record(client: address, result.isComplete, core.clock.now())
+          core.notify { $0.answered(record) }
         })
     } catch {
       leave()
@@ -177,7 +178,8 @@ final class TunnelDesk: Sendable {
       refusals.subtract(1, ordering: .relaxed)
       var refused = note
       refused.take(answer)
-      core.tunnelEnded(refused.record(client: address, isSent, core.clock.now()))
+      let record = refused.record(client: address, isSent, core.clock.now())
+      core.notify { $0.answered(record) }
     }
     if isSent { add(relay) } else { relay.close() }
   }
