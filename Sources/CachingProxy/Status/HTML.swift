@@ -1,3 +1,5 @@
+internal import CacheFormat
+
 /// A piece of an HTML document in which all text from outside is escaped.
 ///
 /// A literal is used unchanged. An interpolated value is escaped, unless it is `HTML` itself. So
@@ -48,8 +50,8 @@ struct HTML: ExpressibleByStringInterpolation, Sendable, Hashable {
 
   /// Appends text as it is to be shown, between tags and in quoted attribute values.
   ///
-  /// Control characters and those that change the direction of writing become U+FFFD, because a URL
-  /// must not look like another one.
+  /// Control characters, and those that change the direction of writing or have no width, become
+  /// U+FFFD, because a URL must not look like another one.
   private static func append(_ value: String, to text: inout String) {
     for scalar in value.unicodeScalars {
       switch scalar {
@@ -58,15 +60,8 @@ struct HTML: ExpressibleByStringInterpolation, Sendable, Hashable {
       case ">": text += "&gt;"
       case "\"": text += "&quot;"
       case "'": text += "&#39;"
-      default: text.unicodeScalars.append(isHarmless(scalar) ? scalar : "\u{FFFD}")
+      default: text.unicodeScalars.append(scalar.steersTerminal ? "\u{FFFD}" : scalar)
       }
-    }
-  }
-
-  private static func isHarmless(_ scalar: Unicode.Scalar) -> Bool {
-    switch scalar.value {
-    case 0x00...0x1F, 0x7F...0x9F, 0x200B...0x200F, 0x2028...0x202E, 0x2060...0x206F, 0xFEFF: false
-    default: true
     }
   }
 }
