@@ -1,3 +1,5 @@
+import CacheStore
+
 /// What all workloads of a run share: the configuration, the folder and the report.
 final class Bench {
   let configuration: Configuration
@@ -16,16 +18,15 @@ final class Bench {
 
   /// Opens the chosen systems among those named, each in a new folder.
   func makeLanes(
-    _ names: [SystemName], _ corpus: Corpus,
-    settings: StoreSettings = StoreSettings()
+    _ names: [SystemName], _ corpus: Corpus, _ options: Options = Options()
   ) throws -> [Lane] {
-    var settings = settings
-    settings.settling = configuration.settling
-    settings.lag = configuration.lag
+    var options = options
+    options.settling = configuration.settling
+    options.lag = configuration.lag
     var lanes: [Lane] = []
     for name in names where configuration.systems.contains(name) {
       let directory = try workspace.makeDirectory(name.rawValue)
-      let system = try openSystem(name, directory, corpus, settings)
+      let system = try openSystem(name, directory, corpus, options)
       lanes.append(Lane(system, directory: directory))
     }
     return lanes
@@ -62,11 +63,10 @@ final class Bench {
 }
 
 func openSystem(
-  _ name: SystemName, _ directory: String, _ corpus: Corpus,
-  _ settings: StoreSettings = StoreSettings()
+  _ name: SystemName, _ directory: String, _ corpus: Corpus, _ options: Options
 ) throws -> any CacheUnderTest {
   switch name {
-  case .store: try StoreSystem(path: directory, corpus: corpus, settings: settings)
+  case .store: try StoreSystem(path: directory, corpus: corpus, options: options)
   case .floor: try FloorSystem(path: directory, corpus: corpus)
   case .log: try LogSystem(path: directory, corpus: corpus)
   case .dictionary: DictionarySystem(corpus: corpus)

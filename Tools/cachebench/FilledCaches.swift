@@ -1,3 +1,5 @@
+import CacheStore
+
 /// One set of filled caches, and the workloads that share it: fill, hit, hit-memory, miss,
 /// concurrent and replace.
 ///
@@ -105,13 +107,12 @@ final class FilledCaches {
   /// Reads what the memory tier holds, ten times over, beside a dictionary.
   private func hitMemory() throws {
     let capacity = count * (corpus.bodyBytes + 2048) + (64 << 20)
-    let settings = StoreSettings(
-      memoryBytes: capacity, settling: bench.configuration.settling,
-      lag: bench.configuration.lag)
+    let options = Options(
+      settling: bench.configuration.settling, memoryBytes: capacity, lag: bench.configuration.lag)
     var warm: [Lane] = []
     defer { for lane in warm { lane.system.close() } }
     for lane in lanes where [.store, .dictionary].contains(lane.name) {
-      let system = try openSystem(lane.name, lane.directory, corpus, settings)
+      let system = try openSystem(lane.name, lane.directory, corpus, options)
       let entries = (0..<count).map { EntryID(index: $0) }
       if lane.name != .store {
         try system.storeUnmeasured(entries[...])

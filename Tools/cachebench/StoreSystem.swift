@@ -1,17 +1,6 @@
 import CacheFormat
 import CacheStore
 
-struct StoreSettings: Sendable {
-  var memoryBytes = 0
-  /// Whether a store must survive a power cut.
-  var isDurable = false
-  /// The most entries it may hold; nil for as many as fit.
-  var maximumEntries: Int?
-  var settling = Settling.within(seconds: 5)
-  /// The time for which changes of other processes may be overlooked.
-  var lag = Duration.zero
-}
-
 final class StoreSystem: CacheUnderTest {
   struct Value {
     var key: ByteString
@@ -25,32 +14,17 @@ final class StoreSystem: CacheUnderTest {
   private let corpus: Corpus
   private var lastBody: [UInt8] = []
   private var lastStatus: Int?
-  private let isLimited: Bool
   /// Whether closing this handle closes the store; the handles of other threads share it.
   private let ownsStore: Bool
 
-  convenience init(
-    path: String, corpus: Corpus, settings: StoreSettings = StoreSettings()
-  ) throws {
-    var options = Options()
-    options.memoryBytes = settings.memoryBytes
-    options.durability = settings.isDurable ? .full : .process
-    options.settling = settings.settling
-    options.lag = settings.lag
-    let store = try Store(at: path + "/store", options: options)
-    if let maximum = settings.maximumEntries {
-      var limits = store.limits
-      limits.entries = UInt64(maximum)
-      try store.setLimits(limits)
-    }
+  convenience init(path: String, corpus: Corpus, options: Options = Options()) throws {
     self.init(
-      store: store, corpus: corpus, isLimited: settings.maximumEntries != nil, ownsStore: true)
+      store: try Store(at: path + "/store", options: options), corpus: corpus, ownsStore: true)
   }
 
-  private init(store: Store, corpus: Corpus, isLimited: Bool, ownsStore: Bool) {
+  private init(store: Store, corpus: Corpus, ownsStore: Bool) {
     self.store = store
     self.corpus = corpus
-    self.isLimited = isLimited
     self.ownsStore = ownsStore
   }
 
@@ -89,7 +63,7 @@ final class StoreSystem: CacheUnderTest {
   /// Waiting everywhere would count a second of sleep: access times may lie that long in memory.
   func settle() throws {
     try store.flush()
-    if isLimited { store.waitUntilIdle() }
+    if store.limits != .none { store.waitUntilIdle() }
   }
 
   /// Writes the files of all entries that only the journal has.
@@ -104,7 +78,7 @@ final class StoreSystem: CacheUnderTest {
   }
 
   func sibling() -> any CacheUnderTest {
-    StoreSystem(store: store, corpus: corpus, isLimited: isLimited, ownsStore: false)
+    StoreSystem(store: store, corpus: corpus, ownsStore: false)
   }
 
   func close() {

@@ -7,7 +7,7 @@ extension Bench {
     let count = configuration.entryCount
     let corpus = self.corpus
     let below = try makeLanes([.store], corpus)
-    let full = try makeLanes([.store], corpus, settings: StoreSettings(maximumEntries: count))
+    let full = try makeLanes([.store], corpus, Options(limits: Limits(entries: UInt64(count))))
     let lanes = below + full
     defer { close(lanes) }
     let first = (0..<count).map { EntryID(index: $0) }
@@ -72,8 +72,7 @@ extension Bench {
   func durable() throws {
     let threads = 8
     let corpus = self.corpus
-    let lanes = try makeLanes(
-      [.store, .sqlite], corpus, settings: StoreSettings(isDurable: true))
+    let lanes = try makeLanes([.store, .sqlite], corpus, Options(durability: .full))
     defer { close(lanes) }
     for lane in lanes { (lane.system as? SQLiteSystem)?.shareLock() }
     var next = 0
