@@ -73,20 +73,10 @@ extension S3Credentials {
   /// Returns the path in the form that S3 signs: each byte but the unreserved ones and the slash is
   /// escaped once.
   static func canonicalPath(_ target: String) -> String {
-    let bytes = Array(target.utf8)[...]
-    var result: [UInt8] = []
-    var index = bytes.startIndex
-    while index < bytes.endIndex {
-      let escaped =
-        bytes[index] == UInt8(ascii: "%") ? PercentEncoding.escapedByte(in: bytes, at: index) : nil
-      let byte = escaped ?? bytes[index]
-      index += escaped == nil ? 1 : 3
-      switch byte {
-      case _ where ASCII.isUnreserved(byte): result.append(byte)
-      case UInt8(ascii: "/") where escaped == nil: result.append(byte)
-      default: PercentEncoding.appendEscape(of: byte, to: &result)
-      }
+    let parts = target.split(separator: "/", omittingEmptySubsequences: false).map { part in
+      let bytes = PercentEncoding.decoded(Array(part.utf8)[...], isLax: true) ?? []
+      return PercentEncoding.escaped(bytes, keeping: ASCII.isUnreserved)
     }
-    return String(decoding: result, as: UTF8.self)
+    return parts.joined(separator: "/")
   }
 }

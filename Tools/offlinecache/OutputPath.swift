@@ -50,18 +50,8 @@ enum OutputPath {
 
   /// Decodes the escapes of one part, except bytes that a file name must not have.
   private static func safeName(_ part: ArraySlice<UInt8>) -> [UInt8] {
-    var result: [UInt8] = []
-    var rest = part
-    while let byte = rest.first {
-      let decoded =
-        byte == percent ? PercentEncoding.escapedByte(in: rest, at: rest.startIndex) : nil
-      rest = rest.dropFirst(decoded == nil ? 1 : 3)
-      if let decoded {
-        result += isUnsafe(decoded) ? escape(decoded) : [decoded]
-      } else {
-        result += isUnsafe(byte) ? escape(byte) : [byte]
-      }
-    }
+    let decoded = PercentEncoding.decoded(part, isLax: true) ?? []
+    let result = decoded.flatMap { isUnsafe($0) ? escape($0) : [$0] }
     if result.isEmpty { return [percent] }
     // A dot that was written as %2E must not lead to the folder above, either.
     if result == [dot] || result == [dot, dot] { return result.flatMap(escape) }
