@@ -18,29 +18,20 @@ struct MigrationSummary {
   /// The contents of the store, or `nil` if there is no store.
   let held: Statistics?
 
+  /// Creates the summary of a migration; `nil` stands for one that did not begin.
   init(
-    request: MigrationRequest, migration: Migration, counts: MigrationCounts, earlierRows: Int,
-    failure: (any Error)?
+    request: MigrationRequest, migration: Migration? = nil,
+    counts: MigrationCounts = MigrationCounts(), earlierRows: Int = 0, failure: (any Error)?
   ) {
     self.request = request
-    source = migration.source
+    source = migration?.source
     self.counts = counts
     self.earlierRows = earlierRows
     self.failure = failure
     freeBytes = Migration.freeBytes(at: request.destination)
     freeFiles = Migration.freeFiles(at: request.destination)
-    limits = migration.store?.limits ?? .none
-    held = migration.store?.statistics
-  }
-
-  /// Creates the summary of a migration that did not begin.
-  init(request: MigrationRequest, failure: any Error) {
-    self.request = request
-    self.failure = failure
-    (source, counts, earlierRows) = (nil, MigrationCounts(), 0)
-    (limits, held) = (.none, nil)
-    freeBytes = Migration.freeBytes(at: request.destination)
-    freeFiles = Migration.freeFiles(at: request.destination)
+    limits = migration?.store?.limits ?? .none
+    held = migration?.store?.statistics
   }
 
   private var isCancelled: Bool {
