@@ -21,16 +21,10 @@ package struct DatabaseFiles: Sendable, Equatable {
     UserPath.split(path).name.utf8.count > 255 ? nil : try status(path)
   }
 
-  /// Returns the status of an open file. The parameter keeps the file open during the call.
-  private static func status(
-    _ file: borrowing Descriptor, _ files: RealFileSystem
-  ) throws(SystemError) -> FileStatus { try files.status(of: file.raw) }
-
   private static func status(_ path: String) throws(SourceError) -> FileStatus? {
     let found: FileStatus
     do throws(SystemError) {
-      let files = RealFileSystem()
-      found = try status(files.open(userPath: path, [.read]), files)
+      found = try RealFileSystem().status(userPath: path)
     } catch  where error == .notFound { return nil } catch {
       throw SourceError(reading: path, error)
     }
