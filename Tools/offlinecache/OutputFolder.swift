@@ -41,31 +41,22 @@ final class OutputFolder: Sendable {
 
   /// Creates a folder, and those above it that are missing (mkdir(2)).
   static func makeFolders(_ path: [UInt8]) throws(OutputError) {
-    var missing: [[UInt8]] = []
-    var folder = path
     // Beginning with the innermost folder, so that the usual case, an existing folder, takes one
     // call.
-    while true {
-      let failure = make(folder)
-      if failure == 0 || failure == EEXIST { break }
-      let parent = UserPath.split(folder).folder
-      guard failure == ENOENT, parent != folder else { throw error(folder, failure) }
-      missing.append(folder)
-      folder = parent
+    var failure = make(path)
+    let parent = UserPath.split(path).folder
+    if failure == ENOENT, parent != path {
+      try makeFolders(parent)
+      failure = make(path)
     }
-    for folder in missing.reversed() {
-      let failure = make(folder)
-      // Another task may have created it in the meantime.
-      if failure != 0, failure != EEXIST { throw error(folder, failure) }
+    // Another task may have created it in the meantime.
+    guard failure == 0 || failure == EEXIST else {
+      throw OutputError(path: String(decoding: path, as: UTF8.self), errno: failure)
     }
   }
 
   private static func make(_ folder: [UInt8]) -> Int32 {
     // Safety: `withPath` passes a zero-terminated copy that lives during the call.
     unsafe withPath(folder) { unsafe mkdir($0, 0o777) == 0 ? 0 : errno }
-  }
-
-  private static func error(_ folder: [UInt8], _ number: Int32) -> OutputError {
-    OutputError(path: String(decoding: folder, as: UTF8.self), errno: number)
   }
 }
