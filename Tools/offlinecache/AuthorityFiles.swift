@@ -9,18 +9,12 @@ struct AuthorityFiles {
     "/etc/ssl/ca-bundle.pem", "/etc/ssl/cert.pem",
   ]
 
-  private let certificate: StateFile
-  private let key: StateFile
-  private let bundle: StateFile
+  let certificate: StateFile
+  let key: StateFile
+  let bundle: StateFile
   /// The bundle that has the user's own authorities, too.
-  private let ownBundle: StateFile
-  private let apt: StateFile
-
-  var certificatePath: String { certificate.path }
-  var keyPath: String { key.path }
-  var bundlePath: String { bundle.path }
-  var ownBundlePath: String { ownBundle.path }
-  var aptPath: String { apt.path }
+  let ownBundle: StateFile
+  let apt: StateFile
 
   init() throws {
     do throws(StateFile.Problem) {
@@ -42,11 +36,12 @@ struct AuthorityFiles {
       if certificate == nil, key == nil { return nil }
       guard let certificate, let key else {
         throw ToolError(
-          subject: certificate == nil ? certificatePath : keyPath,
+          subject: certificate == nil ? self.certificate.path : self.key.path,
           problem: "this part of the authority is missing",
           remedy: "remove the rest with 'offlinecache ca remove'; 'ca create' makes another one")
       }
-      return try LocalAuthority(certificate: certificate, key: key, path: certificatePath)
+      return try LocalAuthority(
+        certificate: certificate, key: key, path: self.certificate.path)
     } catch let problem as StateFile.Problem {
       throw Self.failure(problem)
     }
@@ -58,7 +53,7 @@ struct AuthorityFiles {
   func require() throws -> LocalAuthority {
     guard let authority = try read() else {
       throw ToolError(
-        subject: certificatePath, problem: "there is no authority for https",
+        subject: certificate.path, problem: "there is no authority for https",
         remedy: "make one with 'offlinecache ca create'")
     }
     try check(authority)
@@ -70,12 +65,12 @@ struct AuthorityFiles {
     case .valid: return
     case .expired:
       throw ToolError(
-        subject: certificatePath, problem: "it has expired on \(dateText(authority.to))",
+        subject: certificate.path, problem: "it has expired on \(dateText(authority.to))",
         remedy: "undo what trusts it ('offlinecache ca trust --undo'), then replace it with "
           + "'offlinecache ca remove' and 'ca create'")
     case .tooEarly:
       throw ToolError(
-        subject: certificatePath, problem: "it is not valid before \(dateText(authority.from))",
+        subject: certificate.path, problem: "it is not valid before \(dateText(authority.from))",
         remedy: "check the clock of this machine, or replace it with 'offlinecache ca remove' and "
           + "'ca create'")
     }

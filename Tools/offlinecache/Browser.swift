@@ -48,7 +48,7 @@ final class Browser {
   init(_ wanted: String?, url: NormalizedURL?, arguments: [Argument]) throws {
     let files = try AuthorityFiles()
     _ = try files.require()
-    certificate = files.certificatePath
+    certificate = files.certificate.path
     (kind, path) = try Self.find(wanted)
     _ = try CertificateDatabase(in: "")
     self.url = url

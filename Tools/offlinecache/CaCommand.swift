@@ -52,7 +52,7 @@ enum CaCommand: ToolCommand {
   ) throws -> ExitStatus {
     if try files.read() != nil {
       throw ToolError(
-        subject: files.certificatePath, problem: "it is there already",
+        subject: files.certificate.path, problem: "it is there already",
         remedy: "remove it first with 'offlinecache ca remove'")
     }
     let user = Argument.environment("USER")?.text ?? "this user"
@@ -62,11 +62,11 @@ enum CaCommand: ToolCommand {
         days: UInt32(invocation.value(of: days)))
     else {
       throw ToolError(
-        subject: files.certificatePath, problem: "GnuTLS cannot make the authority",
+        subject: files.certificate.path, problem: "GnuTLS cannot make the authority",
         remedy: "give fewer or shorter names, or check its installation")
     }
     try files.save(certificate: made.certificate, key: made.key)
-    printMessage("offlinecache: made \(files.certificatePath)")
+    printMessage("offlinecache: made \(files.certificate.path)")
     printMessage("offlinecache: no program trusts it yet; 'offlinecache ca trust' tells how")
     return .success
   }
@@ -77,7 +77,7 @@ enum CaCommand: ToolCommand {
       ("name", authority.name), ("sha256", authority.fingerprint.hexadecimal),
       ("state", authority.validity.rawValue),
       ("from", dateText(authority.from)), ("to", dateText(authority.to)),
-      ("certificate", files.certificatePath), ("key", files.keyPath),
+      ("certificate", files.certificate.path), ("key", files.key.path),
     ]
     if invocation[Declarations.json] {
       let hosts = ("name_constraints", JSONText.array(authority.hosts.map { .string($0) }))

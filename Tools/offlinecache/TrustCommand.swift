@@ -53,7 +53,7 @@ enum TrustCommand {
     if let folder = invocation[profile] {
       return try change(folder, invocation[undo], files)
     } else if invocation[system] {
-      try SystemTrust.change(files.certificatePath, undoes: invocation[undo])
+      try SystemTrust.change(files.certificate.path, undoes: invocation[undo])
     } else if invocation[undo] {
       try Output.printLines(TrustVariables.undo(files))
     } else if command.isEmpty {
@@ -82,7 +82,7 @@ enum TrustCommand {
       }
       printMessage("offlinecache: \(folder) does not trust the authority any more")
     } else {
-      try database.trust(files.certificatePath)
+      try database.trust(files.certificate.path)
       printMessage("offlinecache: \(folder) trusts the authority; --undo undoes it")
     }
     return .success
@@ -174,10 +174,10 @@ struct TrustVariables {
   /// The variables with their values. A file of the user's own for apt is left alone.
   var all: [(name: String, value: String)] {
     // The bundle has what the user adds for node, too.
-    let added = own.contains { $0.name == Self.own } ? bundle : files.certificatePath
+    let added = own.contains { $0.name == Self.own } ? bundle : files.certificate.path
     var all = Self.ofBundle.map { (name: $0, value: bundle) } + [(Self.own, added)]
     let user = Argument.environment(Self.apt)?.text
-    if user == nil || user == files.aptPath { all.append((Self.apt, files.aptPath)) }
+    if user == nil || user == files.apt.path { all.append((Self.apt, files.apt.path)) }
     return all
   }
 
@@ -195,7 +195,7 @@ struct TrustVariables {
   }
 
   private static func isOurs(_ path: String, _ files: AuthorityFiles) -> Bool {
-    [files.bundlePath, files.ownBundlePath, files.certificatePath, files.aptPath].contains(path)
+    [files.bundle.path, files.ownBundle.path, files.certificate.path, files.apt.path].contains(path)
   }
 }
 
