@@ -59,12 +59,8 @@ struct StoreSurvey: Sendable {
 
   /// Returns the Content-Type without parameters, in lower case; empty if there is none.
   private static func mediaType(of info: EntryInfo) -> String {
-    let wanted = "content-type".utf8
     let field = info.fields.first {
-      $0.name.count == wanted.count
-        && zip($0.name.bytes, wanted).allSatisfy { byte, letter in
-          byte | (byte >= 0x41 && byte <= 0x5A ? 0x20 : 0) == letter
-        }
+      $0.name.count == 12 && $0.name.string?.lowercased() == "content-type"
     }
     guard let field else { return "" }
     let type = field.value.bytes.prefix { $0 != UInt8(ascii: ";") }
