@@ -16,7 +16,7 @@ struct KeyedArchive {
   private let objects: References
 
   /// The archived object, or `nil` if nil was archived.
-  let root: Object?
+  private(set) var root: Object?
 
   /// Finds the parts of the archive.
   ///
@@ -25,32 +25,41 @@ struct KeyedArchive {
     let list = try BinaryPropertyList(bytes)
     var budget = PropertyListBudget()
     guard case .dictionary(let frame) = try list.object(list.root),
-      let archiver = try Self.member("$archiver", of: frame, in: list, &budget),
+      let archiver = try list.value(of: "$archiver", in: frame, &budget),
       try list.text(list.object(archiver), &budget) == "NSKeyedArchiver",
-      let objects = try Self.member("$objects", of: frame, in: list, &budget),
+      let objects = try list.value(of: "$objects", in: frame, &budget),
       case .array(let references) = try list.object(objects),
-      let top = try Self.member("$top", of: frame, in: list, &budget),
+      let top = try list.value(of: "$top", in: frame, &budget),
       case .dictionary(let tops) = try list.object(top)
     else { throw PropertyListError(.wrongType) }
     self.list = list
     self.objects = references
     // iOS 10.0 and 10.1 wrote the constant's name instead of its value. Web archives have their own
     // key.
-    var found = try Self.member("root", of: tops, in: list, &budget)
+    var found = try list.value(of: "root", in: tops, &budget)
     if found == nil {
-      found = try Self.member("NSKeyedArchiveRootObjectKey", of: tops, in: list, &budget)
+      found = try list.value(of: "NSKeyedArchiveRootObjectKey", in: tops, &budget)
     }
     if found == nil, tops.count == 1 { found = try list.element(1, of: tops) }
     guard let found else { throw PropertyListError(.wrongType) }
-    root = try Self.resolve(found, references, list, &budget)
+    root = try resolve(found, &budget)
   }
 
   /// Returns the object for a number of the property list: the target of a UID, or the value
   /// itself; `nil` for `$null`.
-  func resolve(_ number: Int, _ budget: inout PropertyListBudget) throws(PropertyListError)
-    -> Object?
-  {
-    try Self.resolve(number, objects, list, &budget)
+  func resolve(
+    _ number: Int, _ budget: inout PropertyListBudget
+  ) throws(PropertyListError) -> Object? {
+    try budget.spend(objects: 1)
+    let content = try list.object(number)
+    guard case .uid(let index) = content else { return Object(number: number, content: content) }
+    guard index < objects.count else { throw PropertyListError(.outside) }
+    let target = try list.element(index, of: objects)
+    let object = try list.object(target)
+    if index == 0 { return nil }
+    if case .uid = object { throw PropertyListError(.wrongType) }
+    if case .ascii(let text) = object, list.isText(text, "$null") { return nil }
+    return Object(number: target, content: object)
   }
 
   /// Returns the value of an object for a key: a UID or a plain value.
@@ -58,7 +67,7 @@ struct KeyedArchive {
     _ key: String, of object: Object, _ budget: inout PropertyListBudget
   ) throws(PropertyListError) -> Int? {
     guard case .dictionary(let references) = object.content else { return nil }
-    return try Self.member(key, of: references, in: list, &budget)
+    return try list.value(of: key, in: references, &budget)
   }
 
   /// Returns the name of an object's class; plain values have class names, too.
@@ -79,34 +88,17 @@ struct KeyedArchive {
     default: return "?"
     }
   }
+}
 
-  private static func resolve(
-    _ number: Int, _ objects: References, _ list: BinaryPropertyList,
-    _ budget: inout PropertyListBudget
-  ) throws(PropertyListError) -> Object? {
-    try budget.spend(objects: 1)
-    let content = try list.object(number)
-    guard case .uid(let index) = content else { return Object(number: number, content: content) }
-    guard index < objects.count else { throw PropertyListError(.outside) }
-    let target = try list.element(index, of: objects)
-    let object = try list.object(target)
-    if index == 0 { return nil }
-    if case .uid = object { throw PropertyListError(.wrongType) }
-    if case .ascii(let text) = object, list.isText(text, "$null") { return nil }
-    return Object(number: target, content: object)
-  }
-
+extension BinaryPropertyList {
   /// Returns the number of the value for a key that is an ASCII string.
-  private static func member(
-    _ key: String, of references: References, in list: BinaryPropertyList,
-    _ budget: inout PropertyListBudget
+  fileprivate func value(
+    of key: String, in references: References, _ budget: inout PropertyListBudget
   ) throws(PropertyListError) -> Int? {
     try budget.spend(objects: references.count)
     for index in 0..<references.count {
-      if case .ascii(let text) = try list.object(list.element(index, of: references)),
-        list.isText(text, key)
-      {
-        return try list.element(references.count + index, of: references)
+      if case .ascii(let text) = try object(element(index, of: references)), isText(text, key) {
+        return try element(references.count + index, of: references)
       }
     }
     return nil
