@@ -59,27 +59,20 @@ package struct AnswerRecord: Sendable, Hashable {
 }
 
 /// An object that is notified of every answer, once, when it has ended.
+///
+/// Its methods are called on the threads of the server, several at a time. They must return within
+/// about a microsecond and must not wait.
 package protocol ProxyObserver: Sendable {
-  /// Records an answer.
-  ///
-  /// Called on the threads of the server, several at a time. It must return within about a
-  /// microsecond and must not wait.
   func answered(_ record: AnswerRecord)
 
   /// Notes that a tunnel has begun. Its end is an answer with the source ``AnswerSource/tunnel``.
-  ///
-  /// Called like ``answered(_:)``.
   func tunnelBegan()
 
   /// Notes that connections to a host are tunnelled for an hour, because a client has not accepted the
   /// certificate for it.
-  ///
-  /// Called like ``answered(_:)``.
   func leftAlone(_ host: String)
 
   /// Notes, once, that connections are tunnelled because the authority is not valid now.
-  ///
-  /// Called like ``answered(_:)``.
   func authorityEnded()
 }
 
