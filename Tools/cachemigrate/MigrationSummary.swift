@@ -134,43 +134,24 @@ struct MigrationSummary {
 
   /// The object for machines. The names are stable and documented in Docs/Migrate.md.
   var json: JSONText {
-    .object(jsonOfPlaces + jsonOfCounts + jsonOfRoom + jsonOfEnd)
-  }
-
-  private var jsonOfPlaces: [(String, JSONText)] {
-    [
+    let skipped = reasons.map { ($0.0.name, JSONText.count($0.1)) }
+    let warnings = (source?.warnings ?? []).map { JSONText.string($0) }
+    return .object([
       ("type", request.options.isDryRun ? "plan" : "summary"),
       ("source", .string(source?.path ?? request.source)),
       ("format", .text(source?.format.rawValue)),
       ("destination", .string(request.destination)), ("result", .string(word)),
       ("status", .count(status.rawValue)),
-    ]
-  }
-
-  private var jsonOfCounts: [(String, JSONText)] {
-    let skipped = JSONText.object(reasons.map { ($0.0.name, .count($0.1)) })
-    return [
       ("source_rows", .count(source?.rowCount)), ("rows", .count(counts.rows)),
       ("earlier_rows", .count(earlierRows)),
       ("converted", .count(counts.converted)), ("replaced", .count(counts.replaced)),
       ("evicted", .count(counts.evicted)), ("bytes", .count(counts.bytes)),
       ("authorization", .count(counts.authorized)),
-      ("skipped", skipped), ("faults", .count(counts.faults)),
-    ]
-  }
-
-  private var jsonOfRoom: [(String, JSONText)] {
-    [
+      ("skipped", .object(skipped)), ("faults", .count(counts.faults)),
       ("needed_bytes", .count(counts.neededBytes)), ("free_bytes", .count(freeBytes)),
       ("needed_files", .count(counts.neededFiles)), ("free_files", .count(freeFiles)),
       ("limit_bytes", .count(limits.bytes)), ("limit_entries", .count(limits.entries)),
-    ]
-  }
-
-  private var jsonOfEnd: [(String, JSONText)] {
-    let warnings = source?.warnings ?? []
-    return [
-      ("warnings", .array(warnings.map { .string($0) })), ("error", .text(failure.map { "\($0)" })),
-    ]
+      ("warnings", .array(warnings)), ("error", .text(failure.map { "\($0)" })),
+    ])
   }
 }
