@@ -34,17 +34,18 @@ enum ListCommand: ToolCommand {
     return try withStore(invocation, .read) { store in
       let output = Output.standard()
       var isEmpty = true
-      if let order = invocation[sort] {
-        for line in try sorted(store, start, order) {
-          isEmpty = false
-          try print(line, invocation, to: output)
-        }
-      } else {
-        for info in store.entries() where info.key.hasPrefix(start) {
-          try Interruption.check()
-          isEmpty = false
+      var unsorted: [EntryInfo] = []
+      for info in store.entries() where info.key.hasPrefix(start) {
+        try Interruption.check()
+        isEmpty = false
+        if invocation[sort] == nil {
           try print(info, invocation, to: output)
+        } else {
+          unsorted.append(info)
         }
+      }
+      if let order = invocation[sort] {
+        for info in sorted(unsorted, order) { try print(info, invocation, to: output) }
       }
       try store.checkOpen()
       if isEmpty, let prefix = invocation[prefix].first { Report.notFound(prefix: prefix) }
@@ -53,16 +54,8 @@ enum ListCommand: ToolCommand {
     }
   }
 
-  /// Returns the entries in order. Only this list is held in memory as a whole.
-  private static func sorted(
-    _ store: Store, _ start: ByteString, _ order: Order
-  ) throws -> [EntryInfo] {
-    var infos: [EntryInfo] = []
-    for info in store.entries() where info.key.hasPrefix(start) {
-      try Interruption.check()
-      infos.append(info)
-    }
-    return infos.sorted { left, right in
+  private static func sorted(_ infos: [EntryInfo], _ order: Order) -> [EntryInfo] {
+    infos.sorted { left, right in
       switch order {
       case .access where left.accessed != right.accessed: left.accessed > right.accessed
       case .size where left.length != right.length: left.length > right.length
