@@ -175,10 +175,7 @@ enum RemoteOptions {
   private static func secret(_ invocation: Invocation) throws -> [UInt8] {
     var bytes: [UInt8] = []
     if let path = invocation[secretFile] {
-      let file = try InputFile(path)
-      while bytes.count <= secretBytes, let piece = try file.read(upTo: secretBytes) {
-        bytes += piece
-      }
+      bytes = try InputFile.bytes(of: path)
     } else if let given = Argument.environment("OFFLINECACHE_REMOTE_SECRET") {
       bytes = given.bytes
     } else {
