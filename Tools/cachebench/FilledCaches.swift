@@ -50,18 +50,16 @@ final class FilledCaches {
   private func fill() throws {
     let entries = (0..<count).map { EntryID(index: $0) }
     progress("fill: \(grouped(count)) entries: \(lanes.map(\.name.rawValue))")
+    // Those that take no part are filled afterwards.
+    for lane in lanes { lane.begin(entries) }
     if bench.configuration.workloads.contains(.fill) {
       for lane in lanes { lane.writesFiles = true }
-      // Those that take no part are filled afterwards.
-      for lane in lanes { lane.begin(entries) }
       try measure(.fill, .store, on: entries)
       for lane in lanes {
         lane.writesFiles = false
         lane.addFilesTime()
       }
       rows += bench.rows("fill-settled", lanes, entries: count, body: corpus.bodyBytes)
-    } else {
-      for lane in lanes { lane.begin(entries) }
     }
     for lane in lanes { try lane.finishUnmeasured() }
     FileTree.writeBack()
