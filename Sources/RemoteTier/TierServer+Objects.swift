@@ -59,8 +59,8 @@ extension TierServer {
   ) async throws(RemoteReason) -> Fetched {
     switch response.head.status {
     case 200:
-      let bytes = try await wholeBody(response, limit: SharedDocument.maximumBytes)
-      return .bytes(bytes, tag: response.head.fields.first(named: "ETag")?.text)
+      let tag = response.head.fields.first(named: "ETag")?.text
+      return .bytes(try await wholeBody(response), tag: tag)
     case 304 where hasTag:
       await response.body.end(within: 0)
       return .unchanged
@@ -73,9 +73,8 @@ extension TierServer {
     }
   }
 
-  private func wholeBody(
-    _ response: TransportResponse, limit: Int
-  ) async throws(RemoteReason) -> [UInt8] {
+  private func wholeBody(_ response: TransportResponse) async throws(RemoteReason) -> [UInt8] {
+    let limit = SharedDocument.maximumBytes
     if let length = response.head.fields.contentLength, length > UInt64(limit) {
       response.body.cancel()
       throw .badDocument
