@@ -105,9 +105,7 @@ final class ClientAcceptor: Sendable {
   /// Looks at the clients that have sent something, and closes those whose time is over.
   ///
   /// - Returns: Those that have to send more.
-  private func advance(
-    _ waiting: [WaitingClient], _ isReady: ArraySlice<Bool>
-  ) -> [WaitingClient] {
+  private func advance(_ waiting: [WaitingClient], _ isReady: ArraySlice<Bool>) -> [WaitingClient] {
     let now = ContinuousClock.now
     return zip(waiting, isReady).compactMap { client, isReady in
       if isReady { return advance(client) }

@@ -28,8 +28,7 @@ struct ClientBackend: ProxyBackend {
     onInterim: @escaping @Sendable (HTTPResponseHead) -> Void
   ) async -> ProxyAnswer {
     do throws(ClientError) {
-      return ProxyAnswer(
-        try await client.fetch(request, body: body, options: options(onInterim)))
+      return ProxyAnswer(try await client.fetch(request, body: body, options: options(onInterim)))
     } catch {
       return failure(error)
     }
@@ -37,11 +36,8 @@ struct ClientBackend: ProxyBackend {
 
   /// Returns the options of a proxy: content codings are not decoded, and redirects are not
   /// followed.
-  private func options(
-    _ onInterim: (@Sendable (HTTPResponseHead) -> Void)? = nil
-  ) -> FetchOptions {
-    FetchOptions(
-      policy: policy, decodesContent: false, maximumRedirects: 0, onInterim: onInterim)
+  private func options(_ onInterim: (@Sendable (HTTPResponseHead) -> Void)? = nil) -> FetchOptions {
+    FetchOptions(policy: policy, decodesContent: false, maximumRedirects: 0, onInterim: onInterim)
   }
 
   private func failure(_ error: ClientError) -> ProxyAnswer {
@@ -101,8 +97,7 @@ extension ProxyAnswer {
         }
       case .stream(let length): .stream(length: length, body)
       }
-    self.init(
-      head: response.head, body: content, source: source, cacheStatus: response.cacheStatus)
+    self.init(head: response.head, body: content, source: source, cacheStatus: response.cacheStatus)
     reason =
       response.originError.map { "the server could not be reached: \($0.cause)" }
       ?? response.reason?.description ?? ""

@@ -62,8 +62,7 @@ struct ClientForwarding: Sendable, Hashable {
 
   /// Returns the element of `Forwarded` for this hop (RFC 7239, section 4).
   private func element(_ client: String, _ authority: String?) -> String {
-    let node =
-      client.isEmpty ? "unknown" : client.contains(":") ? "\"[\(client)]\"" : client
+    let node = client.isEmpty ? "unknown" : client.contains(":") ? "\"[\(client)]\"" : client
     let host = authority.map { ";host=\"\($0)\"" } ?? ""
     return "for=\(node)\(host);proto=\(scheme.rawValue)"
   }

@@ -47,8 +47,7 @@ extension Exchange {
       }
       guard case .stream(let length, let source) = answer.body else { return }
       guard let note else { return source.cancel() }
-      await pump(
-        source, length: length, discards: isBodiless(answer, note))
+      await pump(source, length: length, discards: isBodiless(answer, note))
     }
     // Cancelling calls handlers of the code that the task runs, which take the lock.
     let isLate = state.withLock { state in
@@ -151,8 +150,7 @@ extension Exchange {
         else { return field }
         let address = forwarding.address(
           for: core.router.checkedAuthority(of: reversed.head), reversed.head.fields)
-        return OriginReference(url: reversed.url, origin: origin, address: address)
-          .rewriting(field)
+        return OriginReference(url: reversed.url, origin: origin, address: address).rewriting(field)
       },
       now: { HTTPDate(seconds: core.clock.now() / 1_000_000_000) })
   }

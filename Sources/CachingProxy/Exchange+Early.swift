@@ -187,9 +187,7 @@ extension Exchange {
   ///
   /// - Parameter note: Called with the lock held when the last byte has been taken: a client may leave,
   ///   and the request end, as soon as it has got that.
-  private func write(
-    _ bytes: [UInt8], then note: (inout State) -> Void = { _ in }
-  ) async -> Bool {
+  private func write(_ bytes: [UInt8], then note: (inout State) -> Void = { _ in }) async -> Bool {
     var rest = bytes[...]
     var pause = Self.shortestPause
     var waited = Duration.zero

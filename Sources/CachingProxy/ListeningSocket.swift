@@ -86,8 +86,7 @@ enum ListeningSocket {
       case EACCES, EPERM: .permissionDenied
       default: .system
       }
-    return ProxyError(
-      code, subject: address.description, detail: SystemError(failure).description)
+    return ProxyError(code, subject: address.description, detail: SystemError(failure).description)
   }
 
   #if canImport(Glibc)

@@ -97,8 +97,7 @@ private func began(
   _ context: UnsafeMutableRawPointer?, _ connection: OpaquePointer?,
   _ target: UnsafePointer<CChar>?, _ count: Int
 ) -> UnsafeMutableRawPointer? {
-  guard let context = unsafe context, let connection = unsafe connection,
-    let target = unsafe target
+  guard let context = unsafe context, let connection = unsafe connection, let target = unsafe target
   else { return nil }
   let core = unsafe Unmanaged<ProxyCore>.fromOpaque(context).takeUnretainedValue()
   core.begin()

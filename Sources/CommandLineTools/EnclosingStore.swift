@@ -7,9 +7,7 @@ internal import CacheSystem
 ///
 /// - Parameter isRead: whether a file that is there is only read, so that it may be anywhere.
 /// - Throws: ``OutputError`` that names the store.
-package func checkOutsideStores(
-  _ path: Argument, isRead: Bool = false
-) throws(OutputError) {
+package func checkOutsideStores(_ path: Argument, isRead: Bool = false) throws(OutputError) {
   if isRead, UserPath.real(path.bytes) != nil { return }
   if let store = enclosingStore(of: path) {
     throw OutputError(path: path.description, inStore: store)

@@ -41,8 +41,7 @@ struct Parser {
     if !current.subcommands.isEmpty {
       throw error("no command is given", seeHelp)
     }
-    return Invocation(
-      path: path.map(\.name), options: options, parameters: try bindPositionals())
+    return Invocation(path: path.map(\.name), options: options, parameters: try bindPositionals())
   }
 
   // MARK: Commands
@@ -84,9 +83,7 @@ struct Parser {
     }
     guard option.read != nil else {
       if parts.count > 1 {
-        throw error(
-          "\(option.spelling) takes no value",
-          "write \(option.spelling) alone")
+        throw error("\(option.spelling) takes no value", "write \(option.spelling) alone")
       }
       return takeFlag(option)
     }
@@ -229,9 +226,7 @@ extension Parser {
   private func unknown(_ name: Argument) -> UsageError {
     if let early = tooEarly("--\(name)", { $0.long == name.text }) { return early }
     let near = name.text.flatMap { nearest(to: $0, among: known.map(\.long)) }
-    return error(
-      "there is no option --\(name)",
-      near.map { "did you mean --\($0)?" } ?? seeHelp)
+    return error("there is no option --\(name)", near.map { "did you mean --\($0)?" } ?? seeHelp)
   }
 
   /// Returns the error for an option of subcommands that comes before the name of one; `nil` if none

@@ -56,8 +56,7 @@ extension ValueKind where Value == Duration {
 /// Returns a size, or `nil` if the argument is not one or is over 2^63 - 1.
 func parseSize(_ argument: Argument) -> UInt64? {
   var rest = argument.bytes[...]
-  guard let number = takeDecimal(&rest), let unit = sizeUnit(rest),
-    unit > 1 || number.scale == 1
+  guard let number = takeDecimal(&rest), let unit = sizeUnit(rest), unit > 1 || number.scale == 1
   else { return nil }
   return number.times(unit)
 }
@@ -87,8 +86,7 @@ func parseDuration(_ argument: Argument) -> Duration? {
     guard let number = takeDecimal(&rest) else { return nil }
     let letters = rest.prefix { !isDigit($0) }
     rest = rest.dropFirst(letters.count)
-    guard let unit = units[String(decoding: letters, as: UTF8.self)],
-      let part = number.times(unit)
+    guard let unit = units[String(decoding: letters, as: UTF8.self)], let part = number.times(unit)
     else { return nil }
     milliseconds += part
     // A thousand years: more is a typing error, and the sum cannot overflow.

@@ -24,8 +24,7 @@ struct ObjectName: Sendable, Hashable {
 
   static func document(of key: ByteString, in namespace: String) -> ObjectName {
     let text = Array("offlinecache-v1".utf8) + [0] + Array(namespace.utf8) + [0] + key.bytes
-    return ObjectName(
-      kind: .document, digits: MessageDigest.of(text, .sha256).hexadecimal)
+    return ObjectName(kind: .document, digits: MessageDigest.of(text, .sha256).hexadecimal)
   }
 
   /// Returns the name of the purge list of a namespace. A key of the HTTP client is never `purge`.

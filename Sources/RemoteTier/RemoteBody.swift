@@ -67,8 +67,7 @@ package final class RemoteBody: Sendable {
   private var isWhole: Bool {
     state.withLock { state in
       // The digest must not be finished twice.
-      state.isOver
-        || state.count == response.length && state.digest.finish() == response.bodyDigest
+      state.isOver || state.count == response.length && state.digest.finish() == response.bodyDigest
     }
   }
 

@@ -103,8 +103,7 @@ extension RemoteCache {
   private func finding(
     _ response: SharedResponse, of key: ByteString, _ name: ObjectName, _ server: TierServer
   ) async throws(RemoteReason) -> RemoteFinding {
-    let transfer =
-      response.inlineBody == nil ? try await open(response, key, name, server) : nil
+    let transfer = response.inlineBody == nil ? try await open(response, key, name, server) : nil
     let body = RemoteBody(response, of: key, from: transfer) { [weak self] reason, bytes in
       guard let self else { return }
       if reason == .wrongBytes {

@@ -174,8 +174,7 @@ extension RemoteCache {
         throw .purged
       }
       if document == known { return }
-      let condition =
-        tag.map { HTTPField("If-Match", $0) } ?? HTTPField("If-None-Match", "*")
+      let condition = tag.map { HTTPField("If-Match", $0) } ?? HTTPField("If-None-Match", "*")
       // A weak tag never matches, and a server without tags has no conditions.
       let isUsable = tag?.hasPrefix("W/") != true && tag != ""
       let status = try await server.put(
@@ -194,8 +193,7 @@ extension RemoteCache {
   private func existing(
     _ key: ByteString, _ name: ObjectName, on server: TierServer
   ) async throws(RemoteReason) -> (SharedDocument, tag: String?) {
-    let empty = SharedDocument(
-      namespace: options.namespace, key: key, generation: 0, responses: [])
+    let empty = SharedDocument(namespace: options.namespace, key: key, generation: 0, responses: [])
     switch try await server.document(name, use: .writing) {
     case .absent, .unchanged: return (empty, nil)
     case .bytes(let bytes, let tag):

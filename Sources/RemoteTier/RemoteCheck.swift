@@ -260,8 +260,7 @@ extension RemoteCheck {
         .reading, "GET", name.path, bytes: UInt64(bytes.count))
       let body = RemoteBody(
         SharedResponse(
-          SharedForm(
-            status: 200, fields: [], requested: .distantPast, received: .distantPast),
+          SharedForm(status: 200, fields: [], requested: .distantPast, received: .distantPast),
           bodyDigest: digest, length: UInt64(bytes.count)), of: "check",
         from: (admission, response.body)
       ) { _, _ in }

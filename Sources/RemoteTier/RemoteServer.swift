@@ -30,8 +30,7 @@ public struct RemoteServer: Sendable, Hashable {
     do throws(InvalidURL) {
       base = try NormalizedURL(text)
     } catch {
-      throw RemoteCacheError(
-        .invalidURL, error.url, problem: error.problem, remedy: error.remedy)
+      throw RemoteCacheError(.invalidURL, error.url, problem: error.problem, remedy: error.remedy)
     }
     let authority = text.drop { $0 != "/" }.drop { $0 == "/" }.prefix { !"/?#".contains($0) }
     guard !authority.contains("@") else {
@@ -54,8 +53,7 @@ public struct RemoteServer: Sendable, Hashable {
     do throws(InvalidURL) {
       return try url.replacingTarget(url.target + "/")
     } catch {
-      throw RemoteCacheError(
-        .invalidURL, url.string, problem: error.problem, remedy: error.remedy)
+      throw RemoteCacheError(.invalidURL, url.string, problem: error.problem, remedy: error.remedy)
     }
   }
 

@@ -38,12 +38,9 @@ extension TierServer {
     as admission: Admission? = nil
   ) async throws(RemoteReason) -> (Fetched, Admission) {
     // A cache in front of the server must not hide a purge.
-    var fields = [
-      HTTPField("Accept", "application/json"), HTTPField("Cache-Control", "no-cache"),
-    ]
+    var fields = [HTTPField("Accept", "application/json"), HTTPField("Cache-Control", "no-cache")]
     if let tag { fields.append(HTTPField("If-None-Match", tag)) }
-    let (response, admission) = try await send(
-      use, "GET", name.path, fields: fields, as: admission)
+    let (response, admission) = try await send(use, "GET", name.path, fields: fields, as: admission)
     do throws(RemoteReason) {
       let fetched = try await read(response, hasTag: tag != nil)
       admission.end()
@@ -102,9 +99,7 @@ extension TierServer {
   }
 
   /// Asks for the state of a body with HEAD.
-  func presence(
-    of name: ObjectName, length: UInt64
-  ) async throws(RemoteReason) -> Presence {
+  func presence(of name: ObjectName, length: UInt64) async throws(RemoteReason) -> Presence {
     let (response, admission) = try await send(.writing, "HEAD", name.path)
     await response.body.end(within: 0)
     admission.finish(nil)

@@ -18,9 +18,7 @@ package final class SourceBodyReader {
   private let offset: UInt64
   private let source: SourceDatabase
 
-  init(
-    _ body: SourceBody, _ places: BodyPlaces, _ source: SourceDatabase
-  ) throws(SourceError) {
+  init(_ body: SourceBody, _ places: BodyPlaces, _ source: SourceDatabase) throws(SourceError) {
     length = body.length
     offset = body.offset
     self.source = source

@@ -146,8 +146,7 @@ package final class SourceCache {
       switch error {
       case .database(let failure): throw failure
       case .skip(let reason, let detail):
-        return SourceRow(
-          row: row, key: Self.shown(key), outcome: .skipped(reason, detail: detail))
+        return SourceRow(row: row, key: Self.shown(key), outcome: .skipped(reason, detail: detail))
       }
     }
   }
@@ -217,8 +216,7 @@ extension SourceCache {
           start = row == .max ? row : row + 1
           let key = try rows.value(1).string ?? ""
           let (method, url) = reader.identity(ofKey: key)
-          try newest.add(
-            row, key: Self.key(method, url), recency: rows.value(2).number)
+          try newest.add(row, key: Self.key(method, url), recency: rows.value(2).number)
         }
         return newest
       } catch  where error.isTooLarge {

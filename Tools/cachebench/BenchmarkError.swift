@@ -4,7 +4,6 @@ struct BenchmarkError: Error, CustomStringConvertible {
   init(_ description: String) { self.description = description }
 
   static func wrongAnswer(system: String, key: String) -> BenchmarkError {
-    BenchmarkError(
-      "\(system) did not return what was stored for \(key); the measurement is void")
+    BenchmarkError("\(system) did not return what was stored for \(key); the measurement is void")
   }
 }

@@ -46,8 +46,7 @@ struct DecisionSample {
 
   init(path: String, bodyBytes: Int) throws {
     let store = try Store(at: path)
-    cache = ResponseCache(
-      store: store, rules: CacheRules(role: .sharedCache), hotBytes: 1 << 20)
+    cache = ResponseCache(store: store, rules: CacheRules(role: .sharedCache), hotBytes: 1 << 20)
     now = Timestamp(nanoseconds: 1_800_000_000_000_000_000)
     request = HTTPRequest(
       url: try NormalizedURL("http://static.example.org/assets/app-2f6c1e.js?v=12"),

@@ -31,8 +31,7 @@ extension Bench {
   private func streamOnce(_ size: Int) throws -> [UInt64] {
     let directory = try workspace.makeDirectory("large")
     defer { workspace.remove(directory) }
-    return try runChild(
-      .large, [directory, String(size), String(configuration.seed)], numbers: 3)
+    return try runChild(.large, [directory, String(size), String(configuration.seed)], numbers: 3)
   }
 }
 

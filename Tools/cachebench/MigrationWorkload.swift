@@ -61,9 +61,7 @@ extension Bench {
     series.add(slice: times, wall: times.reduce(0, +))
   }
 
-  private func makeSource(
-    _ path: String, _ count: Int, _ corpus: Corpus
-  ) throws {
+  private func makeSource(_ path: String, _ count: Int, _ corpus: Corpus) throws {
     let database = try SQLiteDatabase(path: path)
     defer { database.close() }
     try database.execute(

@@ -26,9 +26,7 @@ extension Bench {
       })
   }
 
-  private func openRow(
-    _ directory: String, _ count: Int, _ body: Int
-  ) throws -> Row? {
+  private func openRow(_ directory: String, _ count: Int, _ body: Int) throws -> Row? {
     var series = Series()
     var bytes: [Double] = []
     for _ in 0..<3 {
@@ -51,8 +49,7 @@ func runOpen(_ arguments: [String]) throws {
   }
   let before = Memory.residentBytes()
   let start = MonotonicClock.now()
-  let system = try StoreSystem(
-    path: arguments[0], corpus: Corpus(seed: 1, bodyBytes: 0))
+  let system = try StoreSystem(path: arguments[0], corpus: Corpus(seed: 1, bodyBytes: 0))
   let spent = MonotonicClock.now() - start
   let after = Memory.residentBytes()
   // A store that opened fast because it has not read its index would not be open.

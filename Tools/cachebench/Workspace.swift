@@ -22,8 +22,7 @@ final class Workspace {
   func makeDirectory(_ label: String) throws -> String {
     count += 1
     let directory = "\(path)/\(count)-\(label)"
-    try FileManager.default.createDirectory(
-      atPath: directory, withIntermediateDirectories: false)
+    try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: false)
     return directory
   }
 

@@ -12,8 +12,7 @@ enum CachefsckTool {
       var status = ExitStatus.success
       for path in paths {
         if Interruption.requested != nil { return status | .cancelled }
-        let check = StoreCheck(
-          argument: path, request: request, isOneOfSeveral: paths.count > 1)
+        let check = StoreCheck(argument: path, request: request, isOneOfSeveral: paths.count > 1)
         status = status | (try check.run())
       }
       return status

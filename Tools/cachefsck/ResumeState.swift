@@ -33,9 +33,7 @@ struct ResumeState: Sendable, Hashable {
     return StateText.encode(Self.title, lines)
   }
 
-  init(
-    storeID: String, depth: CheckDepth, saved: Int64, progress: CheckProgress, tally: Tally
-  ) {
+  init(storeID: String, depth: CheckDepth, saved: Int64, progress: CheckProgress, tally: Tally) {
     self.storeID = storeID
     self.depth = depth
     self.saved = saved

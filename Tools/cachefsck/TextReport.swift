@@ -109,8 +109,7 @@ struct TextReport {
       return (isWhole ? "clean" : end + "nothing found in what was looked at") + also
     }
     let findings = found == 1 ? "1 finding" : "\(found) findings"
-    let repaired =
-      verdict.request.isDryRun ? "would be repaired" : "repaired"
+    let repaired = verdict.request.isDryRun ? "would be repaired" : "repaired"
     return "\(end)\(findings), \(found - left) \(repaired), \(left) left\(also)"
   }
 
@@ -119,8 +118,7 @@ struct TextReport {
     guard verdict.request.isDryRun, let level = verdict.request.repair else { return verdict.tally }
     return verdict.tally.reduce(into: [:]) { tally, item in
       var count = item.value
-      count.repaired =
-        level.reaches(item.key) ? count.found : verdict.restorable[item.key] ?? 0
+      count.repaired = level.reaches(item.key) ? count.found : verdict.restorable[item.key] ?? 0
       tally[item.key] = count
     }
   }

@@ -40,8 +40,7 @@ struct AuthorityFiles {
           problem: "this part of the authority is missing",
           remedy: "remove the rest with 'offlinecache ca remove'; 'ca create' makes another one")
       }
-      return try LocalAuthority(
-        certificate: certificate, key: key, path: self.certificate.path)
+      return try LocalAuthority(certificate: certificate, key: key, path: self.certificate.path)
     } catch let problem as StateFile.Problem {
       throw Self.failure(problem)
     }

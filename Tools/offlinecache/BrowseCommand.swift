@@ -64,9 +64,7 @@ enum BrowseCommand: ToolCommand {
     return .success
   }
 
-  private static func page(
-    _ argument: Argument, _ invocation: Invocation
-  ) throws -> NormalizedURL {
+  private static func page(_ argument: Argument, _ invocation: Invocation) throws -> NormalizedURL {
     if let text = argument.text,
       let url = try? NormalizedURL(text.contains("://") ? text : "https://\(text)")
     {

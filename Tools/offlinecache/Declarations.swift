@@ -36,8 +36,7 @@ enum Declarations {
       .init(
         "offlinecache fetch --offline https://example.org/ -o -",
         "Prints the page from the store, without a network"),
-      .init(
-        "offlinecache download https://example.org/big.iso", "Downloads a file, or resumes it"),
+      .init("offlinecache download https://example.org/big.iso", "Downloads a file, or resumes it"),
       .init("date | offlinecache put now -", "Stores standard input"),
       .init("offlinecache ls --long --sort size", "Lists the entries, the largest first"),
     ],

@@ -66,9 +66,7 @@ enum ListCommand: ToolCommand {
     }
   }
 
-  private static func print(
-    _ info: EntryInfo, _ invocation: Invocation, to output: Output
-  ) throws {
+  private static func print(_ info: EntryInfo, _ invocation: Invocation, to output: Output) throws {
     if invocation[Declarations.json] {
       try output.writeLine(info.json.line)
     } else if invocation[null] {

@@ -33,8 +33,7 @@ enum LoginOption {
         subject: place.text, problem: "the password is not UTF-8",
         remedy: "set the locale of the terminal to UTF-8")
     }
-    return HostLogin(
-      place, .password(user: place.user, password: password), for: addresses)
+    return HostLogin(place, .password(user: place.user, password: password), for: addresses)
   }
 }
 

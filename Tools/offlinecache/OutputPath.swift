@@ -28,8 +28,7 @@ enum OutputPath {
     let part = path.split(separator: slash, omittingEmptySubsequences: false).last ?? []
     if part.isEmpty { return "index.html" }
     let name = safeName(part)
-    return String(validating: name, as: UTF8.self)
-      ?? PercentEncoding.escaped(name) { $0 < 0x80 }
+    return String(validating: name, as: UTF8.self) ?? PercentEncoding.escaped(name) { $0 < 0x80 }
   }
 
   private static let percent = UInt8(ascii: "%")

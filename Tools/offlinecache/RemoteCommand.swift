@@ -9,8 +9,7 @@ enum RemoteCommand: ToolCommand {
   private static let prefix = Parameter(
     "prefix", .urlPrefix, .any,
     help: "The beginning of the URLs; without one, all responses")
-  private static let key = Parameter(
-    "url", .address, .any, help: "The URLs of the responses")
+  private static let key = Parameter("url", .address, .any, help: "The URLs of the responses")
   private static let prefixes = Option(
     "prefix", .urlPrefix, repeats: true, help: "Purge all URLs with this beginning")
   private static let tags = Option(

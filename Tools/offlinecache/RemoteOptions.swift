@@ -119,9 +119,7 @@ enum RemoteOptions {
   private static let lastOffers = Duration.seconds(30)
 
   /// Waits until what was fetched is offered, and tells if some of it could not be.
-  static func finishOffers(
-    of tier: RemoteCache?, _ client: CachingClient? = nil
-  ) async {
+  static func finishOffers(of tier: RemoteCache?, _ client: CachingClient? = nil) async {
     guard let tier else { return }
     await waitAtMost(lastOffers) {
       await client?.waitForBackground()

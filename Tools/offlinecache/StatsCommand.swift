@@ -60,8 +60,7 @@ enum StatsCommand: ToolCommand {
     if statistics.unsettledEntries > 0 {
       table.add(["only in the journal", "\(statistics.unsettledEntries)", ""])
     }
-    let pinned =
-      statistics.pinnedEntries == 1 ? "1 entry" : "\(statistics.pinnedEntries) entries"
+    let pinned = statistics.pinnedEntries == 1 ? "1 entry" : "\(statistics.pinnedEntries) entries"
     table.add(["pinned", ByteCount(statistics.pinnedBytes).description, pinned])
     for numbers in RemoteNumbers.all(in: store) {
       for row in numbers.rows { table.add(row) }

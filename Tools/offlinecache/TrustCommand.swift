@@ -29,11 +29,9 @@ enum TrustCommand {
       .init(
         "eval \"$(offlinecache ca trust)\"",
         "Makes curl, git, pip, Python, node and apt trust it, in this shell"),
-      .init(
-        "eval \"$(offlinecache ca trust --undo)\"", "Undoes that"),
+      .init("eval \"$(offlinecache ca trust --undo)\"", "Undoes that"),
       .init("offlinecache ca trust -- git fetch", "Makes this one command trust it"),
-      .init(
-        "offlinecache ca trust --profile ~/.pki/nssdb", "Makes the user's Chromium trust it"),
+      .init("offlinecache ca trust --profile ~/.pki/nssdb", "Makes the user's Chromium trust it"),
     ],
     exitStatuses: [(.notFound, "There is no authority, or the profile does not trust it (--undo)")],
     usesGlobalOptions: false)
@@ -67,9 +65,7 @@ enum TrustCommand {
   private static func change(
     _ folder: Argument, _ undoes: Bool, _ files: AuthorityFiles
   ) throws -> ExitStatus {
-    guard let path = folder.text,
-      unsafe access("\(path)/cert9.db", F_OK) == 0
-    else {
+    guard let path = folder.text, unsafe access("\(path)/cert9.db", F_OK) == 0 else {
       throw ToolError(
         subject: folder.description, problem: "is not a browser profile: it has no file cert9.db",
         remedy: "name the profile's folder, for Chromium ~/.pki/nssdb, and start the browser once")

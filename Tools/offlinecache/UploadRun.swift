@@ -35,8 +35,7 @@ struct UploadRun: Sendable {
     let response = try await client.fetch(request, body: content)
     let status = response.head.status
     let isGood = (200...299).contains(status)
-    let verdict: ExitStatus =
-      isGood ? .success : Refusal.isNotFound(status) ? .notFound : .failure
+    let verdict: ExitStatus = isGood ? .success : Refusal.isNotFound(status) ? .notFound : .failure
     if !isGood {
       printMessage(
         "offlinecache: \(response.url): "

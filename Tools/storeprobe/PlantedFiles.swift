@@ -156,9 +156,7 @@ struct PlantedFiles: FileSystem {
     }
   }
 
-  func changeMode(
-    at name: PathName, in directory: Int32, to mode: UInt16
-  ) throws(SystemError) {
+  func changeMode(at name: PathName, in directory: Int32, to mode: UInt16) throws(SystemError) {
     try change { () throws(SystemError) in
       try real.changeMode(at: name, in: directory, to: mode)
     }

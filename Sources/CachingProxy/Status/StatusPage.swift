@@ -120,8 +120,7 @@ struct StatusPage {
   private var usage: HTML {
     let address = report.facts.address
     let isForward = report.facts.origin == nil
-    let command =
-      isForward ? "curl -i -x \(address) http://example.org/" : "curl -i \(address)/"
+    let command = isForward ? "curl -i -x \(address) http://example.org/" : "curl -i \(address)/"
     let always: HTML =
       isForward
       ? """

@@ -65,8 +65,7 @@ struct StoreSurvey: Sendable {
     guard let field else { return "" }
     let type = field.value.bytes.prefix { $0 != UInt8(ascii: ";") }
       .filter { $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "\t") }
-    return String(decoding: type, as: UTF8.self).lowercased()
-      .shortened(toBytes: maximumNameBytes)
+    return String(decoding: type, as: UTF8.self).lowercased().shortened(toBytes: maximumNameBytes)
   }
 }
 

@@ -65,8 +65,7 @@ struct ConnectHead: Hashable {
   private static func field(_ line: ArraySlice<UInt8>) throws(RequestRefusal) -> HTTPField {
     guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { throw malformed }
     let value = line[(colon + 1)...].drop { $0 == 0x20 || $0 == 0x09 }
-    return HTTPField(
-      name: String(decoding: line[..<colon], as: UTF8.self), value: Array(value))
+    return HTTPField(name: String(decoding: line[..<colon], as: UTF8.self), value: Array(value))
   }
 
   /// Parses a host and a port, which must both be there.

@@ -105,8 +105,7 @@ final class Relay {
     let toClient = down.count - min(headCount, down.count)
     let isServerDone = up.isFinished && !up.isDiscarding
     ended(
-      Result(
-        toClient: toClient, toServer: up.count, isComplete: isServerDone && down.isFinished))
+      Result(toClient: toClient, toServer: up.count, isComplete: isServerDone && down.isFinished))
     // A reset would drop what the system has not sent yet.
     client.close(isBroken: !down.isFinished)
     server.close(isBroken: !isServerDone)

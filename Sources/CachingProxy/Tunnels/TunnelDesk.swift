@@ -49,9 +49,7 @@ final class TunnelDesk: Sendable {
   /// - Parameters:
   ///   - head: The bytes of the head; too many if the head has no end.
   ///   - first: The bytes that the client has sent after the head.
-  func connect(
-    _ client: any TunnelEnd, from address: String, head bytes: [UInt8], first: [UInt8]
-  ) {
+  func connect(_ client: any TunnelEnd, from address: String, head bytes: [UInt8], first: [UInt8]) {
     var note = AnswerNote(start: core.clock.now(), method: "CONNECT")
     do throws(RequestRefusal) {
       guard ConnectHead.length(in: bytes) != nil else {

@@ -95,9 +95,7 @@ struct TunnelFlow {
   }
 
   /// Writes as much as the receiver accepts at once; returns `nil` if the connection is lost.
-  private mutating func write(
-    _ bytes: UnsafeRawBufferPointer, _ receiver: any TunnelEnd
-  ) -> Int? {
+  private mutating func write(_ bytes: UnsafeRawBufferPointer, _ receiver: any TunnelEnd) -> Int? {
     switch unsafe receiver.write(bytes) {
     case .bytes(let written):
       count += UInt64(written)

@@ -27,8 +27,7 @@ struct ArchiveList {
     else { throw PropertyListError(.wrongType) }
     var items: [PropertyListValue] = []
     for index in 0..<count {
-      var place = try archive.member(
-        "__nsurlrequest_proto_prop_obj_\(index)", of: object, &budget)
+      var place = try archive.member("__nsurlrequest_proto_prop_obj_\(index)", of: object, &budget)
       if place == nil { place = try archive.member("$\(3 + index)", of: object, &budget) }
       guard let place else {
         items.append(.null)

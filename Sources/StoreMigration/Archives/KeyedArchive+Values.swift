@@ -70,8 +70,7 @@ extension KeyedArchive {
     var values: [PropertyListValue] = []
     values.reserveCapacity(references.count)
     for index in 0..<references.count {
-      values.append(
-        try value(list.element(index, of: references), &budget, depth: depth + 1))
+      values.append(try value(list.element(index, of: references), &budget, depth: depth + 1))
     }
     return values
   }

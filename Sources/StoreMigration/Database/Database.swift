@@ -41,8 +41,7 @@ final class Database {
       }, Unmanaged.passUnretained(stop).toOpaque())
     let distrust = unsafe csqlite_distrust(handle)
     guard distrust == SQLITE_OK else { throw failure(distrust) }
-    try execute(
-      "PRAGMA cell_size_check=ON; PRAGMA mmap_size=0; PRAGMA ignore_check_constraints=ON")
+    try execute("PRAGMA cell_size_check=ON; PRAGMA mmap_size=0; PRAGMA ignore_check_constraints=ON")
   }
 
   deinit {

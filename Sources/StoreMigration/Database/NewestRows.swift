@@ -27,9 +27,7 @@ final class NewestRows {
 
   /// Adds a row. Without a recency it is older than all rows that have one.
   func add(_ row: Int64, key: ByteString, recency: Double?) throws(DatabaseError) {
-    insertion.restart([
-      .integer(Int64(key.hashValue)), .real(recency ?? -.infinity), .integer(row),
-    ])
+    insertion.restart([.integer(Int64(key.hashValue)), .real(recency ?? -.infinity), .integer(row)])
     _ = try insertion.step()
   }
 

@@ -64,14 +64,11 @@ final class SourceDatabase {
   }
 
   /// Returns the columns of a table that must have some.
-  func columns(
-    of table: String, needing needed: [String]
-  ) throws(SourceError) -> Set<String> {
+  func columns(of table: String, needing needed: [String]) throws(SourceError) -> Set<String> {
     let columns = try columns(of: table) ?? []
     let missing = needed.filter { !columns.contains($0.lowercased()) }
     guard missing.isEmpty else {
-      throw SourceError(
-        .missingColumns, path, "\(table) lacks \(missing.joined(separator: ", "))")
+      throw SourceError(.missingColumns, path, "\(table) lacks \(missing.joined(separator: ", "))")
     }
     return columns
   }
@@ -88,9 +85,7 @@ final class SourceDatabase {
     }
   }
 
-  private static func error(
-    _ error: DatabaseError, _ path: String, isCutOff: Bool
-  ) -> SourceError {
+  private static func error(_ error: DatabaseError, _ path: String, isCutOff: Bool) -> SourceError {
     let cause = error.cause == .corrupt && isCutOff ? .truncated : error.cause
     return SourceError(cause, path, error.message)
   }

@@ -24,8 +24,7 @@ struct CFNetworkReader: FormatReader {
     var isOnDisk = "0"
     var join = ""
     if !isOneTable {
-      let receiver = try source.columns(
-        of: Self.receivers, needing: ["entry_ID", "receiver_data"])
+      let receiver = try source.columns(of: Self.receivers, needing: ["entry_ID", "receiver_data"])
       if receiver.contains("isdataonfs") { isOnDisk = "d.isDataOnFS" }
       join = "LEFT JOIN \(Self.receivers) d ON d.entry_ID = r.entry_ID"
     }

@@ -31,8 +31,7 @@ struct CoreDataReader: FormatReader {
       folder: BodyFolder([support, "_EXTERNAL_DATA"], besides: source.path))
     do throws(DatabaseError) {
       entity = try Self.entity(source)
-      isTagged = try Self.areTagged(
-        bodies.values, source.database, hasFolder: bodies.folder.exists)
+      isTagged = try Self.areTagged(bodies.values, source.database, hasFolder: bodies.folder.exists)
     } catch { throw source.error(error) }
   }
 

@@ -143,8 +143,7 @@ public final class Migration {
       do throws(MoveFailure) {
         mapped = mapper.mapped(entry.url).map(URLMapper.shown)
         let url = try mapper.url(of: entry.url)
-        return result(
-          entry.body.length, .converted(replaced: try move(entry, row.row, to: url)))
+        return result(entry.body.length, .converted(replaced: try move(entry, row.row, to: url)))
       } catch {
         switch error {
         case .stop(let error): throw error
@@ -212,9 +211,7 @@ public final class Migration {
   }
 
   /// Throws for an entry that the destination would refuse even if it had room.
-  func check(
-    _ entry: SourceEntry, _ plan: StoringPlan, _ store: Store
-  ) throws(MoveFailure) {
+  func check(_ entry: SourceEntry, _ plan: StoringPlan, _ store: Store) throws(MoveFailure) {
     do throws(StoreError) {
       try store.checkBounds(plan.key, plan.metadata, length: entry.body.length)
     } catch { throw MoveFailure(error) }

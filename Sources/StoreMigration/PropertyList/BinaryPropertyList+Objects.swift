@@ -110,8 +110,7 @@ extension BinaryPropertyList {
     if size <= 4 { return Int128(Self.unsigned(bytes, start, size)) }
     let first = Self.unsigned(bytes, start, 8)
     if size == 8 { return Int128(Int64(bitPattern: first)) }
-    return Int128(Int64(bitPattern: first)) << 64
-      | Int128(Self.unsigned(bytes, start + 8, 8))
+    return Int128(Int64(bitPattern: first)) << 64 | Int128(Self.unsigned(bytes, start + 8, 8))
   }
 
   private func real(at start: Int, power: Int) throws(PropertyListError) -> Double {

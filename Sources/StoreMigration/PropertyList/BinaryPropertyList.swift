@@ -25,8 +25,7 @@ struct BinaryPropertyList {
   /// - Complexity: O(1).
   init(_ bytes: [UInt8]) throws(PropertyListError) {
     guard bytes.count <= PropertyListBudget.maximumBytes else { throw PropertyListError(.tooMuch) }
-    guard bytes.count >= Self.headerLength + Self.trailerLength,
-      bytes.starts(with: "bplist0".utf8)
+    guard bytes.count >= Self.headerLength + Self.trailerLength, bytes.starts(with: "bplist0".utf8)
     else { throw PropertyListError(.notBinary) }
     self.bytes = bytes
     let trailer = bytes.count - Self.trailerLength
