@@ -61,10 +61,6 @@ public struct SystemError: Error, Sendable, Hashable, CustomStringConvertible {
   /// Whether the process or the system has too many open files.
   package var isOutOfDescriptors: Bool { code == EMFILE || code == ENFILE }
 
-  /// Whether this process may not open a file, or not now. So the error says nothing about what is in
-  /// it.
-  package var isRefusal: Bool { isOutOfDescriptors || isPermission || isReadOnly }
-
   /// Whether a copy is needed because no hard link is possible here: too many links, not supported,
   /// another volume, or not allowed.
   package var isNoLink: Bool {
