@@ -22,8 +22,6 @@ package enum Interruption {
 
   private struct State {
     var signal: Int32?
-    var statuses = FailureStatuses()
-    var patience: Int32 = 2
     var handlers: [@Sendable () -> Void] = []
     var replacement: (@Sendable (Int32) -> Void)?
   }
@@ -40,10 +38,6 @@ package enum Interruption {
   ///   - statuses: The exit statuses of a process that is ended by force.
   ///   - patience: The seconds after which it is.
   package static func watch(statuses: FailureStatuses = .usual, patience: Int = 2) {
-    state.withLock { state in
-      state.statuses = statuses
-      state.patience = Int32(min(max(patience, 0), 3600))
-    }
     _ = signal(SIGPIPE, SIG_IGN)
     // A write beyond the file size limit (RLIMIT_FSIZE) then fails with EFBIG, like other errors.
     _ = signal(SIGXFSZ, SIG_IGN)
@@ -53,7 +47,8 @@ package enum Interruption {
     for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
     wakeUp.store(ends[1], ordering: .releasing)
     let descriptor = ends[0]
-    guard (try? startThread { Interruption.waitForSignals(descriptor) }) != nil else { return }
+    let thread: Void? = try? startThread { waitForSignals(descriptor, statuses, patience) }
+    guard thread != nil else { return }
     for number in signals where isSame(signal(number, noteSignal), SIG_IGN) {
       _ = signal(number, SIG_IGN)
     }
@@ -111,7 +106,9 @@ package enum Interruption {
 
   /// Waits for the first signal that nothing else handles, stores the request, and ends the process
   /// if it has not ended in time.
-  private static func waitForSignals(_ descriptor: Int32) {
+  private static func waitForSignals(
+    _ descriptor: Int32, _ statuses: FailureStatuses, _ patience: Int
+  ) {
     var number: UInt8 = 0
     var replacement: (@Sendable (Int32) -> Void)?
     repeat {
@@ -121,10 +118,9 @@ package enum Interruption {
       replacement?(Int32(number))
     } while replacement != nil
     request(Int32(number))
-    let (statuses, patience) = state.withLock { ($0.statuses, $0.patience) }
     var second = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
     // Safety: poll reads and writes the one pollfd that is passed.
-    _ = unsafe poll(&second, 1, patience * 1000)
+    _ = unsafe poll(&second, 1, Int32(patience * 1000))
     _exit(Int32(statuses.signal(Int32(number)).rawValue))
   }
 }
