@@ -11,7 +11,6 @@ enum AnswerLines {
   /// missing (RFC 9110, section 6.6.1).
   ///
   /// - Parameter rewriting: Rewrites `Location` and `Content-Location` for the client.
-  /// - Complexity: O(*n*) in the size of the fields.
   static func lines(
     of answer: ProxyAnswer, via: String, closes: Bool,
     rewriting: (HTTPField) -> HTTPField = { $0 }, now: () -> HTTPDate

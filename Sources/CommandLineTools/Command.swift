@@ -79,7 +79,6 @@ extension Command {
   ///
   /// - Parameter width: The columns that the help may use.
   /// - Throws: ``UsageError`` if the command line is wrong.
-  /// - Complexity: O(arguments x options).
   package func parse(_ arguments: [Argument], width: Int = 80) throws(UsageError) -> Outcome {
     var parser = Parser(root: self)
     switch try parser.parse(arguments) {

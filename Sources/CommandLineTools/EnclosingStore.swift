@@ -22,8 +22,6 @@ package func checkOutsideOtherStores(_ path: Argument) throws(OutputError) {
 }
 
 /// Returns the store in whose folder a path is, or would be; `nil` if there is none.
-///
-/// - Complexity: O(folders above it).
 func enclosingStore(of path: Argument) -> Argument? {
   UserPath.upwards(from: path.bytes).first(where: isStore).map { Argument(bytes: $0) }
 }

@@ -104,8 +104,6 @@ struct HelpPage {
 }
 
 /// Breaks text into lines at its spaces. A word longer than the width gets its own line.
-///
-/// - Complexity: O(*n*).
 func wrap(_ text: String, width: Int) -> [String] {
   var lines: [String] = []
   var line = ""

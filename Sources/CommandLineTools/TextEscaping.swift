@@ -6,8 +6,6 @@ internal import CacheFormat
 /// escapes (`\n`, `\x1b`, `\u{202e}`, `\xff`), and a backslash is doubled, so the result identifies
 /// the bytes exactly. Keys come from the network: an escape sequence in a key must not clear the
 /// screen or make the key look like another one.
-///
-/// - Complexity: O(*n*).
 package func terminalSafe(_ bytes: [UInt8]) -> String {
   var result = ""
   result.reserveCapacity(bytes.count)

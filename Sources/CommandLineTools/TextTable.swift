@@ -27,8 +27,6 @@ package struct TextTable: Sendable {
   }
 
   /// The lines of the table, without spaces at the end.
-  ///
-  /// - Complexity: O(cells).
   package var lines: [String] { rows.map(line) }
 
   private func line(_ cells: [String]) -> String {

@@ -13,8 +13,6 @@ struct BoundedTop<Rank: Comparable & Sendable, Element: Sendable>: Sendable {
   var elements: [Element] { ranked.map(\.element) }
 
   /// Adds an element if its rank is among the highest. The element is created only in that case.
-  ///
-  /// - Complexity: O(capacity)
   mutating func offer(_ rank: Rank, _ element: @autoclosure () -> Element) {
     if ranked.count == capacity {
       guard let last = ranked.last, last.rank < rank else { return }

@@ -30,7 +30,6 @@ final class RecentAnswers: Sendable {
     shelves = (0..<1 << Self.shelfBits).map { _ in Shelf(count: count) }
   }
 
-  /// - Complexity: O(1)
   func add(_ answer: RecentAnswer) {
     let number = added.wrappingAdd(1, ordering: .relaxed).newValue
     // Threads differ in the upper bits of the product.

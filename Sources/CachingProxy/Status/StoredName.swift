@@ -13,8 +13,6 @@ struct StoredName {
   let folder: String?
 
   /// Parses a key such as `GET http://example.org/images/a.png`.
-  ///
-  /// - Complexity: O(length of the key)
   init(key: ByteString) {
     let text = String(decoding: key.bytes, as: UTF8.self)
     let bytes = text.utf8

@@ -97,8 +97,6 @@ extension AnswerRecord {
 
 extension String {
   /// Returns the text, or its beginning of at most `limit` bytes with an ellipsis if it is longer.
-  ///
-  /// - Complexity: O(`limit`)
   func shortened(toBytes limit: Int) -> String {
     guard utf8.count > limit else { return self }
     var end = utf8.index(utf8.startIndex, offsetBy: limit)

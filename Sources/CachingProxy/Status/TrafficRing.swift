@@ -19,8 +19,6 @@ struct TrafficRing: Sendable {
   }
 
   /// Records an answer that ended at a second since 1970.
-  ///
-  /// - Complexity: O(1)
   mutating func add(_ record: AnswerRecord, _ account: AnswerRecord.Account, at second: Int64) {
     let span = max(0, second) / spanSeconds
     let index = Int(span % Int64(places.count))

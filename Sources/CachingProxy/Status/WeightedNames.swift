@@ -14,8 +14,6 @@ struct WeightedNames: Sendable {
   }
 
   /// Adds an entry.
-  ///
-  /// - Complexity: O(1) on average
   mutating func add(_ name: String, bytes: UInt64) {
     if sums[name] == nil && sums.count >= Self.maximumNames { halve() }
     sums[name, default: Weight(name: name)].entries += 1

@@ -26,8 +26,6 @@ enum PropertyListObject {
 
 extension BinaryPropertyList {
   /// Parses the head of an object.
-  ///
-  /// - Complexity: O(1).
   func object(_ number: Int) throws(PropertyListError) -> PropertyListObject {
     let offset = try offset(of: number)
     let marker = bytes[offset]

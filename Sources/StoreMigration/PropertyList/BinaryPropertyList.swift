@@ -21,8 +21,6 @@ struct BinaryPropertyList {
   let root: Int
 
   /// Parses header and trailer.
-  ///
-  /// - Complexity: O(1).
   init(_ bytes: [UInt8]) throws(PropertyListError) {
     guard bytes.count <= PropertyListBudget.maximumBytes else { throw PropertyListError(.tooMuch) }
     guard bytes.count >= Self.headerLength + Self.trailerLength, bytes.starts(with: "bplist0".utf8)

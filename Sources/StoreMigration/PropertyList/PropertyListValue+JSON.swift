@@ -59,8 +59,6 @@ private struct Names {
   private var counts: [String: Int] = [:]
 
   /// Returns a name, with a number if it was used before: `a`, `a (2)`, `a (3)`.
-  ///
-  /// - Complexity: O(1), amortized over all names.
   mutating func unused(_ name: String) -> String {
     var unused = name
     while !used.insert(unused).inserted {

@@ -37,8 +37,6 @@ package indirect enum PropertyListValue: Sendable, Hashable {
   }
 
   /// Returns the value for a key of a dictionary; the first one if a key occurs twice.
-  ///
-  /// - Complexity: O(pairs).
   subscript(_ key: String) -> PropertyListValue? {
     pairs?.first { $0.key == .string(key) }?.value
   }
