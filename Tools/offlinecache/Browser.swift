@@ -3,7 +3,6 @@ import CacheSystem
 import CachingProxy
 import CommandLineTools
 import HTTPSemantics
-import Synchronization
 
 /// A browser with a temporary profile that trusts the user's authority and uses the proxy.
 ///
@@ -28,15 +27,9 @@ final class Browser {
   private let certificate: String
   private var folder: String?
   private var program: ProgramRun?
-  private let result = Result()
+  /// The exit status, `nil` while the program runs or if it was told to end; and whether it was told.
+  private let result = Monitor((status: Int32?.none, isTold: false))
   private var signals: ServeSignals?
-
-  /// The end of the program, which a thread waits for.
-  private final class Result: Sendable {
-    /// The exit status; `nil` while it runs, or if it was told to end.
-    let status = Mutex<Int32?>(nil)
-    let isTold = Mutex(false)
-  }
 
   /// Finds the browser and all that its profile needs.
   ///
@@ -92,7 +85,7 @@ final class Browser {
     }
     try startThread { [result] in
       let status = started.wait()
-      if !result.isTold.withLock({ $0 }) { result.status.withLock { $0 = status } }
+      result.change { if !$0.isTold { $0.status = status } }
       signals.stop()
     }
   }
@@ -116,14 +109,14 @@ final class Browser {
 
   /// Throws if the browser has ended by itself with an error.
   func checkStatus() throws {
-    guard let status = result.status.withLock({ $0 }), status != 0 else { return }
+    guard let status = result.change({ $0.status }), status != 0 else { return }
     throw ToolError(
       subject: path, problem: "has ended with status \(status)",
       remedy: "see its messages above; --browser takes another one")
   }
 
   private func end(_ program: ProgramRun) {
-    result.isTold.withLock { $0 = true }
+    result.change { $0.isTold = true }
     for (signal, seconds) in [(SIGTERM, Self.patience), (SIGKILL, 1)] where program.isRunning {
       program.send(signal)
       for _ in 0..<(seconds * 50) where program.isRunning { usleep(20_000) }
