@@ -20,19 +20,17 @@ enum Change {
 }
 
 /// Says which change comes at which step: the same for the same seed.
-protocol Plan: Sendable {
-  func change(_ step: Int, of count: Int, seed: Int, prefix: String) -> Change
-}
+typealias Plan = @Sendable (_ step: Int, _ count: Int, _ seed: Int, _ prefix: String) -> Change
 
 /// Makes the changes of a plan, each announced and promised.
 struct Workload: Sendable {
   private let store: Store
-  private let plan: any Plan
+  private let plan: Plan
   private let seed: Int
   private let turns = Turns()
   private static let mostPinned = 5
 
-  init(_ store: Store, _ plan: any Plan, seed: Int) {
+  init(_ store: Store, _ plan: @escaping Plan, seed: Int) {
     self.store = store
     self.plan = plan
     self.seed = seed
@@ -47,7 +45,7 @@ struct Workload: Sendable {
     for thread in 0..<threads {
       start {
         for step in stride(from: thread, to: count, by: threads) {
-          let change = plan.change(step, of: count, seed: seed, prefix: prefix)
+          let change = plan(step, count, seed, prefix)
           if !make(change) { failures.add(1, ordering: .relaxed) }
         }
         running.change { $0 -= 1 }

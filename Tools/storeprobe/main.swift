@@ -33,7 +33,7 @@ let probe = Probe(path: words[0], isFull: isFull)
 let acks = words.count > 2 ? words[2] : nil
 switch words[1] {
 case "workload", "churn":
-  let plan: any Plan = words[1] == "churn" ? ChurnPlan() : WorkloadPlan()
+  let plan: Plan = words[1] == "churn" ? churnChange : workloadChange
   Workload(probe.open(evicts: words[1] == "churn"), plan, seed: number(3, 1))
     .run(count: number(2, 20), threads: number(4, 1))
 case "hammer": probe.hammer(seconds: number(2, 5), seed: number(3, 1))
