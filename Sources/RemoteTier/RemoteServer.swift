@@ -26,35 +26,26 @@ public struct RemoteServer: Sendable, Hashable {
   /// - Throws: ``RemoteCacheError`` for a URL with credentials, a query or a fragment, one that is
   ///   not `http` or `https`, and credentials that cannot be sent.
   public init(_ text: String, access: Access = .open) throws(RemoteCacheError) {
-    let base: NormalizedURL
+    let url: NormalizedURL
     do throws(InvalidURL) {
-      base = try NormalizedURL(text)
+      url = try NormalizedURL(text)
+      base = url.target.hasSuffix("/") ? url : try url.replacingTarget(url.target + "/")
     } catch {
       throw RemoteCacheError(.invalidURL, error.url, problem: error.problem, remedy: error.remedy)
     }
     let authority = text.drop { $0 != "/" }.drop { $0 == "/" }.prefix { !"/?#".contains($0) }
     guard !authority.contains("@") else {
       throw RemoteCacheError(
-        .credentialsInURL, base.string, problem: "the URL contains credentials, which others see",
+        .credentialsInURL, url.string, problem: "the URL contains credentials, which others see",
         remedy: "give them as Basic or Bearer credentials instead")
     }
     guard !text.contains("?"), !text.contains("#") else {
       throw RemoteCacheError(
-        .queryInURL, base.string, problem: "the URL has a query or a fragment",
+        .queryInURL, url.string, problem: "the URL has a query or a fragment",
         remedy: "give the URL of a folder, such as https://cache.example/team/")
     }
-    self.base = try Self.folder(base)
     self.access = access
-    try Self.check(access, base.string)
-  }
-
-  private static func folder(_ url: NormalizedURL) throws(RemoteCacheError) -> NormalizedURL {
-    guard !url.target.hasSuffix("/") else { return url }
-    do throws(InvalidURL) {
-      return try url.replacingTarget(url.target + "/")
-    } catch {
-      throw RemoteCacheError(.invalidURL, url.string, problem: error.problem, remedy: error.remedy)
-    }
+    try Self.check(access, url.string)
   }
 
   private static func check(_ access: Access, _ subject: String) throws(RemoteCacheError) {
@@ -79,10 +70,6 @@ public struct RemoteServer: Sendable, Hashable {
           remedy: "check the variable or file that it comes from")
       }
     }
-  }
-
-  func url(of path: String) -> NormalizedURL? {
-    try? base.replacingTarget(base.target + path)
   }
 }
 

@@ -154,7 +154,8 @@ package final class TierServer: Sendable {
     _ use: Use, _ method: String, _ path: String, fields: [HTTPField], body: RequestBody?,
     bodyDigest: [UInt8]?, bytes: UInt64
   ) async throws(RemoteReason) -> TransportResponse {
-    guard let url = server.url(of: path) else { throw .unreachable }
+    let base = server.base
+    guard let url = try? base.replacingTarget(base.target + path) else { throw .unreachable }
     var request = HTTPRequest(
       method: HTTPMethod(rawValue: method), url: url, fields: HTTPFields(fields))
     authorize(&request, bodyDigest)
