@@ -4,23 +4,19 @@ internal import CacheFormat
 struct StoredName {
   /// The URL, or the whole key of an entry that has no URL.
   let url: String
-  /// Host and port, or `nil` for an entry without a URL.
-  let host: String?
-  /// The scheme of the URL, or `nil` for an entry without a URL.
-  let scheme: String?
-  /// Host and first part of the path, such as `example.org/images/`, or `nil` for an entry without
-  /// a URL.
-  let folder: String?
+  // The parts of the URL, or `nil` for an entry without one.
+  private(set) var scheme: String?
+  /// Host and port.
+  private(set) var host: String?
+  /// Host and first part of the path, such as `example.org/images/`.
+  private(set) var folder: String?
 
   /// Parses a key such as `GET http://example.org/images/a.png`.
   init(key: ByteString) {
     let text = String(decoding: key.bytes, as: UTF8.self)
     let bytes = text.utf8
-    guard let colon = Self.firstSchemeEnd(bytes) else {
+    guard let colon = bytes.indices.first(where: { bytes[$0...].starts(with: "://".utf8) }) else {
       url = text
-      host = nil
-      scheme = nil
-      folder = nil
       return
     }
     let begin = bytes[..<colon].lastIndex(of: UInt8(ascii: " ")).map(bytes.index(after:))
@@ -30,11 +26,6 @@ struct StoredName {
     let hostEnd = rest.utf8.firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") }
     host = String(rest[..<(hostEnd ?? rest.endIndex)])
     folder = Self.folder(rest, hostEnd ?? rest.endIndex)
-  }
-
-  /// Returns the position of the colon in the first `://`.
-  private static func firstSchemeEnd(_ bytes: String.UTF8View) -> String.Index? {
-    bytes.indices.first { bytes[$0...].starts(with: "://".utf8) }
   }
 
   /// Returns the host and the first part of the path with its slash, or just the host if the path
