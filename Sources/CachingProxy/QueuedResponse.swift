@@ -39,11 +39,7 @@ extension ClientConnection {
     case .buffer(let buffer): if unsafe !buffer.bytes.isEmpty { unsafe ocmhd_join(pointer) }
     case .none, .file, .tunnel, .stream: break
     }
-    return unsafe queue(status, response)
-  }
-
-  private func queue(_ status: Int, _ response: OpaquePointer) -> Bool {
-    unsafe MHD_queue_response(pointer, UInt32(clamping: status), response) == .YES
+    return unsafe MHD_queue_response(pointer, UInt32(clamping: status), response) == .YES
   }
 
   private static func response(_ content: ResponseContent) -> OpaquePointer? {
