@@ -50,11 +50,6 @@ extension BinaryPropertyList {
     }
   }
 
-  /// Returns the number of the `index`-th object that a container refers to.
-  func element(_ index: Int, of references: References) throws(PropertyListError) -> Int {
-    try reference(at: references.start + index * referenceSize)
-  }
-
   /// Returns the text of an ASCII or UTF-16 string. Malformed parts are replaced by U+FFFD.
   func text(
     _ object: PropertyListObject, _ budget: inout PropertyListBudget

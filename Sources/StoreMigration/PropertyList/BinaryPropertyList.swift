@@ -56,10 +56,9 @@ struct BinaryPropertyList {
 
   var objectsEnd: Int { tableStart }
 
-  /// Returns the number of the object that a reference has.
-  ///
-  /// - Parameter place: The offset of the reference; the caller has checked `referenceSize` bytes.
-  func reference(at place: Int) throws(PropertyListError) -> Int {
+  /// Returns the number of the `index`-th object that a container refers to.
+  func element(_ index: Int, of references: References) throws(PropertyListError) -> Int {
+    let place = references.start + index * referenceSize
     let number = Self.unsigned(bytes, place, referenceSize)
     guard number < UInt64(count) else { throw PropertyListError(.outside, at: place) }
     return Int(number)
