@@ -12,39 +12,25 @@ struct MigrationRun {
   /// - Throws: The error that keeps the migration from beginning (with `--json`, after printing the
   ///   summary); `OutputError` for standard output.
   func run() throws -> ExitStatus {
-    do {
-      return try migrate()
-    } catch let error as UnopenedError {
-      if request.isJSON {
-        try print(MigrationSummary(request: request, failure: error.cause))
-      }
-      throw error.cause
-    }
-  }
-
-  private struct UnopenedError: Error {
-    let cause: any Error
-  }
-
-  private func opened<R>(_ body: () throws -> R) throws -> R {
-    do { return try body() } catch { throw UnopenedError(cause: error) }
-  }
-
-  private func migrate() throws -> ExitStatus {
     let stop = MigrationStop()
     Interruption.onRequest { stop.request() }
-    try opened {
+    let migration: Migration
+    let point: ResumePoint?
+    let earlier: ResumeState?
+    let report: ReportFile?
+    do {
       try checkReport()
       try checkOutsideOtherStores(Argument(request.destination))
-    }
-    let migration = try opened {
-      try Migration(
+      migration = try Migration(
         from: request.source, to: request.destination, options: request.options, stop: stop)
+      for warning in migration.source.warnings { warn(warning) }
+      point = request.options.isDryRun ? nil : resumePoint(migration.source.files)
+      earlier = point.flatMap(earlierState)
+      report = try openReport(earlier)
+    } catch {
+      if request.isJSON { try print(MigrationSummary(request: request, failure: error)) }
+      throw error
     }
-    for warning in migration.source.warnings { warn(warning) }
-    let point = request.options.isDryRun ? nil : resumePoint(migration.source.files)
-    let earlier = point.flatMap(earlierState)
-    let report = try opened { try openReport(earlier) }
     let line = ProgressLine(total: nil)
     let watcher = RowWatcher(
       point, report, line, total: Int(clamping: migration.source.rowCount), stop: stop,
