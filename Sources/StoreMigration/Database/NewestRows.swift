@@ -27,8 +27,9 @@ final class NewestRows {
 
   /// Adds a row. Without a recency it is older than all rows that have one.
   func add(_ row: Int64, key: ByteString, recency: Double?) throws(DatabaseError) {
-    insertion.restart([.integer(Int64(key.hashValue)), .real(recency ?? -.infinity), .integer(row)])
-    _ = try insertion.step()
+    _ = try insertion.first([
+      .integer(Int64(key.hashValue)), .real(recency ?? -.infinity), .integer(row),
+    ])
   }
 
   /// Returns the row of a key, or of another key with the same hash, that has `index` newer ones.
@@ -37,7 +38,6 @@ final class NewestRows {
   }
 
   func remove(_ row: Int64, key: ByteString) throws(DatabaseError) {
-    removal.restart([.integer(Int64(key.hashValue)), .integer(row)])
-    _ = try removal.step()
+    _ = try removal.first([.integer(Int64(key.hashValue)), .integer(row)])
   }
 }
