@@ -17,7 +17,7 @@ enum AnswerLines {
   ) -> [UInt8] {
     var lines: [UInt8] = []
     lines.reserveCapacity(1024)
-    if closes { append("Connection", "close", to: &lines) }
+    if closes { lines += "Connection\0close\0".utf8 }
     var hasDate = false
     for field in ConnectionFields.removed(from: answer.head.fields) {
       if field.isNamed("Date") {
@@ -29,8 +29,8 @@ enum AnswerLines {
     if answer.head.status == 101, let name = answer.head.fields.combinedValue(of: "Upgrade") {
       append(HTTPField(name: "Upgrade", value: name), to: &lines)
     }
-    if !hasDate { append("Date", now().description, to: &lines) }
-    append("Via", via, to: &lines)
+    if !hasDate { lines += "Date\0\(now())\0".utf8 }
+    lines += "Via\0\(via)\0".utf8
     if let status = answer.cacheStatus {
       lines += "Cache-Status\0".utf8
       status.append(to: &lines)
@@ -61,13 +61,6 @@ enum AnswerLines {
     // The library accepts no empty value. White space around a value is not part of it (RFC 9110,
     // section 5.5).
     if field.value.isEmpty { lines.append(0x20) } else { lines.append(contentsOf: field.value) }
-    lines.append(0)
-  }
-
-  private static func append(_ name: String, _ value: String, to lines: inout [UInt8]) {
-    lines.append(contentsOf: name.utf8)
-    lines.append(0)
-    lines.append(contentsOf: value.utf8)
     lines.append(0)
   }
 }
