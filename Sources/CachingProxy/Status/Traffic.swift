@@ -37,14 +37,11 @@ final class Traffic: Sendable {
   func tunnelBegan() { state.withLock { $0.tunnels.began += 1 } }
 
   func report(at now: Timestamp) -> TrafficReport {
-    let (total, tunnels, seconds, minutes) = state.withLock {
-      ($0.total, $0.tunnels, $0.seconds, $0.minutes)
-    }
+    let state = state.withLock { $0 }
     let second = now.nanoseconds / 1_000_000_000
     return TrafficReport(
-      total: total, tunnels: tunnels, seconds: seconds.counts(upTo: second),
-      minutes: minutes.counts(upTo: second),
-      recent: recent.newest())
+      total: state.total, tunnels: state.tunnels, seconds: state.seconds.counts(upTo: second),
+      minutes: state.minutes.counts(upTo: second), recent: recent.newest())
   }
 }
 
