@@ -6,7 +6,10 @@ import Reachability
 enum ReachabilityCommand: ToolCommand {
   private static let watch = Flag("watch", help: "Continue and print each change, until Ctrl-C")
   private static let probe = Option(
-    "probe", .probe, help: "Confirm a network by a TCP connection to this server")
+    "probe",
+    ValueKind("HOST:PORT", expected: "a host and a port such as example.org:443 or [::1]:80") {
+      NetworkProbe($0)
+    }, help: "Confirm a network by a TCP connection to this server")
   private static let timeout = Option(
     "timeout", .timeout, default: .seconds(3), help: "How long the connection of --probe may take")
   private static let interval = Option(
@@ -83,13 +86,5 @@ enum ReachabilityCommand: ToolCommand {
     case .constrained: constrainedStatus
     case .free: .success
     }
-  }
-}
-
-extension ValueKind where Value == NetworkProbe {
-  static var probe: ValueKind {
-    ValueKind(
-      "HOST:PORT", expected: "a host and a port such as example.org:443 or [::1]:80"
-    ) { NetworkProbe($0) }
   }
 }
