@@ -118,9 +118,7 @@ package enum Interruption {
       replacement?(Int32(number))
     } while replacement != nil
     request(Int32(number))
-    var second = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-    // Safety: poll reads and writes the one pollfd that is passed.
-    _ = unsafe poll(&second, 1, Int32(patience * 1000))
+    Poll.isReady(descriptor, for: POLLIN, milliseconds: Int32(patience * 1000))
     _exit(Int32(statuses.signal(Int32(number)).rawValue))
   }
 }

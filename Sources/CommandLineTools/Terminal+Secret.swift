@@ -26,16 +26,10 @@ extension Terminal {
     guard unsafe tcsetattr(descriptor, TCSAFLUSH, &silent) == 0 else { return nil }
     defer {
       unsafe tcsetattr(descriptor, TCSAFLUSH, &before)
-      show("\n", on: descriptor)
+      _ = writeBytes(Array("\n".utf8), to: descriptor)
     }
-    show(prompt, on: descriptor)
+    _ = writeBytes(Array(prompt.utf8), to: descriptor)
     return try readLine(descriptor)
-  }
-
-  private static func show(_ text: String, on descriptor: Int32) {
-    let bytes = Array(text.utf8)
-    // Safety: the bytes of the array are read. A failed write is ignored.
-    _ = unsafe bytes.withUnsafeBytes { unsafe write(descriptor, $0.baseAddress, $0.count) }
   }
 
   /// Reads to the end of a line. Checks several times a second whether the user has interrupted the
