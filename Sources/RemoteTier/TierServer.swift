@@ -43,13 +43,11 @@ package final class TierServer: Sendable {
   }
 
   let server: RemoteServer
-  let limits: RemoteTimeLimits
+  private let setup: RemoteCacheOptions
   private let transport: any HTTPTransport
   private let clock: TierClock
-  private let maximumLookUps: Int
   /// The document that a probe asks for.
   private let probed: ObjectName
-  private let onNotice: @Sendable (RemoteNotice) -> Void
   private let health = Lock(Health())
 
   init(
@@ -57,10 +55,8 @@ package final class TierServer: Sendable {
     clock: TierClock
   ) {
     self.server = server
-    limits = options.limits
-    maximumLookUps = options.maximumLookUps
+    setup = options
     probed = .purgeList(of: options.namespace)
-    onNotice = options.onNotice
     self.transport = transport
     self.clock = clock
   }
@@ -141,7 +137,7 @@ package final class TierServer: Sendable {
     let round = try health.withLock { health throws(RemoteReason) -> UInt64? in
       guard use == .reading else { return health.writing.admit(at: now) }
       // Many long bodies must not keep purges from being read.
-      if path != probed.path, health.running >= maximumLookUps { throw .busy }
+      if path != probed.path, health.running >= setup.maximumLookUps { throw .busy }
       guard let round = health.reading.admit(at: now) else { return nil }
       health.running += 1
       return round
@@ -180,6 +176,7 @@ package final class TierServer: Sendable {
   private static let emptyDigest = MessageDigest.of([], .sha256)
 
   private func options(_ use: Use, bytes: UInt64) -> TransportOptions {
+    let limits = setup.limits
     let megabytes = Int(clamping: bytes / 1_000_000)
     let isUpload = use == .writing
     return TransportOptions(
@@ -227,11 +224,11 @@ package final class TierServer: Sendable {
     let notice: RemoteNotice =
       use == .reading
       ? .switchedOff(server: url, status: status) : .readOnly(server: url, status: status)
-    callOut { onNotice(notice) }
+    callOut { setup.onNotice(notice) }
   }
 
   func reportWrongBytes(of key: ByteString) {
-    callOut { onNotice(.wrongBytes(server: url, key: key.description)) }
+    callOut { setup.onNotice(.wrongBytes(server: url, key: key.description)) }
   }
 }
 
