@@ -8,7 +8,10 @@ enum GetCommand: ToolCommand {
     "output", short: "o", .pathOrDash.named("FILE"),
     help: "Write to a file, which gets its name when it is complete; - is standard output")
   private static let variant = Option(
-    "variant", .variant,
+    "variant",
+    ValueKind("HEX", expected: "a variant as 'offlinecache show' prints it") { text in
+      text.count <= 16 && text.allSatisfy(\.isHexDigit) ? UInt64(text, radix: 16) : nil
+    },
     help: "The variant of the key, as 'show' prints it; without it, the newest")
 
   static let declaration = Command(
@@ -107,18 +110,5 @@ enum Report {
       text != "GET \(url.string)"
     else { return nil }
     return "the key of a page is 'GET \(url.string)'"
-  }
-}
-
-extension ValueKind where Value == UInt64 {
-  /// The number of a variant, as `show` prints it: up to 16 hex digits.
-  static var variant: ValueKind {
-    ValueKind(
-      "HEX", expected: "a variant as 'offlinecache show' prints it",
-      describe: { String($0, radix: 16) }
-    ) { text in
-      guard text.count <= 16, text.allSatisfy(\.isHexDigit) else { return nil }
-      return UInt64(text, radix: 16)
-    }
   }
 }

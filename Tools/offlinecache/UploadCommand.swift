@@ -15,7 +15,10 @@ enum UploadCommand: ToolCommand {
     "urlencode", .formField, repeats: true,
     help: "Send a form of names and values (application/x-www-form-urlencoded)")
   private static let method = Option(
-    "method", short: "X", .method, defaultText: "POST, or PUT with --file", help: "The method")
+    "method", short: "X",
+    ValueKind("METHOD", expected: "the name of a method such as POST, PUT or PATCH") { text in
+      HTTPField.isToken(text) && text != "CONNECT" ? text : nil
+    }, defaultText: "POST, or PUT with --file", help: "The method")
   private static let progress = Flag(
     "progress", help: "Show the progress even if standard error is not a terminal")
   private static let quiet = Flag("quiet", short: "q", help: "Print errors only")
@@ -175,14 +178,6 @@ extension InvalidValue {
   /// password.
   fileprivate static func unnamed(_ remedy: String) -> InvalidValue {
     InvalidValue(problem: "a value of the form has no name, or is not UTF-8", remedy: remedy)
-  }
-}
-
-extension ValueKind where Value == String {
-  static var method: ValueKind {
-    ValueKind("METHOD", expected: "the name of a method such as POST, PUT or PATCH") { text in
-      HTTPField.isToken(text) && text != "CONNECT" ? text : nil
-    }
   }
 }
 
