@@ -123,8 +123,7 @@ extension Configuration {
   private static let systemNames = SystemName.allCases.map(\.rawValue).joined(separator: ",")
 
   private static let systemList = ValueKind<[SystemName]>(
-    "LIST", expected: "one or more of \(systemNames), joined by commas",
-    describe: { $0.map(\.rawValue).joined(separator: ",") }
+    "LIST", expected: "one or more of \(systemNames), joined by commas"
   ) { text in
     let words = text.split(separator: ",", omittingEmptySubsequences: false)
     let systems = words.compactMap { SystemName(rawValue: String($0)) }

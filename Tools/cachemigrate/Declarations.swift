@@ -32,8 +32,7 @@ enum Declarations {
 
   /// OLD may contain `=`, and NEW is a URL: so the first `=` in front of a scheme separates them.
   private static let mapping = ValueKind<URLMapping>(
-    "OLD=NEW", expected: "OLD=NEW, where NEW begins with http:// or https://",
-    describe: { "\($0.old)=\($0.new)" }
+    "OLD=NEW", expected: "OLD=NEW, where NEW begins with http:// or https://"
   ) { text in
     let marks = ["=http://", "=https://"].compactMap { text.firstRange(of: $0)?.lowerBound }
     guard let mark = marks.min(), mark > text.startIndex else { return nil }
