@@ -20,14 +20,11 @@ enum SourceDate {
   /// Parses `YYYY-MM-DD`, optionally with ` HH:MM:SS` and a fraction of a second, or with
   /// `THH:MM:SSZ`.
   private static func parse(_ text: [UInt8]) -> Timestamp? {
-    let midnight = Array("T00:00:00.000000000Z".utf8)
     guard text.count >= 10, text.count <= 29 else { return nil }
-    var whole = Array(text[..<10])
-    if text.count == 10 { return Timestamp(rfc3339: whole + midnight) }
+    let text = text.count == 10 ? text + Array("T00:00:00".utf8) : text
     guard text.count >= 19, text[10] == UInt8(ascii: " ") || text[10] == UInt8(ascii: "T") else {
       return nil
     }
-    whole += [UInt8(ascii: "T")] + text[11..<19]
     var fraction = text[19...]
     if fraction.last == UInt8(ascii: "Z") { fraction.removeLast() }
     guard fraction.isEmpty || (fraction.first == UInt8(ascii: ".") && fraction.count > 1) else {
@@ -35,8 +32,8 @@ enum SourceDate {
     }
     let digits = Array(fraction.dropFirst())
     guard digits.count <= 9 else { return nil }
-    whole += [UInt8(ascii: ".")] + digits
-    whole += Array(repeating: UInt8(ascii: "0"), count: 9 - digits.count) + [UInt8(ascii: "Z")]
-    return Timestamp(rfc3339: whole)
+    let zeros = Array(repeating: UInt8(ascii: "0"), count: 9 - digits.count)
+    let second = text[..<10] + Array("T".utf8) + text[11..<19] + Array(".".utf8)
+    return Timestamp(rfc3339: second + digits + zeros + Array("Z".utf8))
   }
 }
