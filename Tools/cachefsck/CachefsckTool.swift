@@ -5,8 +5,7 @@ enum CachefsckTool {
   static func main() async {
     // After an interruption, a repair in progress is finished; after 10 seconds, or a second
     // Ctrl-C, the process is ended.
-    await Tool.main(Declarations.tool, statuses: .fsck, patience: 10) {
-      invocation in
+    await Tool.main(Declarations.tool, statuses: .fsck, patience: 10) { invocation in
       let request = try CheckRequest(invocation)
       let paths = invocation[Declarations.paths]
       var status = ExitStatus.success

@@ -75,8 +75,7 @@ enum GetCommand: ToolCommand {
           + "fetch or put it again; or it may not be read, which 'cachefsck' reports")
     case .collision:
       printMessage(
-        "offlinecache: \(key): another key with the same hash is stored; "
-          + "choose another key")
+        "offlinecache: \(key): another key with the same hash is stored; choose another key")
     case .closed:
       printMessage(
         "offlinecache: \(key): the store was converted to a newer format meanwhile; "

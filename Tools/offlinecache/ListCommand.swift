@@ -81,7 +81,6 @@ enum ListCommand: ToolCommand {
   private static func details(_ info: EntryInfo) -> String {
     let length = pad(ByteCount(info.length).description, to: 11)
     let status = info.status.map { ($0 < 10 ? "  " : $0 < 100 ? " " : "") + "\($0)" } ?? "  -"
-    return "\(length)  \(dateText(info.accessed))  \(status)  "
-      + "\(info.isPinned ? "P" : "-")  "
+    return "\(length)  \(dateText(info.accessed))  \(status)  \(info.isPinned ? "P" : "-")  "
   }
 }
