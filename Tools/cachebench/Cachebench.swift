@@ -16,7 +16,7 @@ enum Cachebench {
 
   private static func run(_ configuration: Configuration) throws {
     let workspace = try Workspace(base: configuration.directory)
-    defer { workspace.removeAll() }
+    defer { workspace.remove(workspace.path) }
     #if DEBUG
       progress("warning: a debug build; only a release build says how fast anything is")
     #endif

@@ -4,7 +4,7 @@ final class Lane {
   let directory: String
   private(set) var series = Series()
   private var entries: [EntryID] = []
-  private var position = 0
+  private(set) var progress = 0
   /// Whether the store writes its files after each slice, so that it does not do so while the others
   /// are measured.
   var writesFiles = false
@@ -17,28 +17,27 @@ final class Lane {
   }
 
   var name: SystemName { system.name }
-  var progress: Int { position }
 
   /// Starts a workload: forgets what was measured, and takes the entries it can bear.
   func begin(_ entries: [EntryID]) {
     self.entries = name.entryLimit.map { limit in entries.filter { $0.index < limit } } ?? entries
-    position = 0
+    progress = 0
     series = Series()
     filesTime = 0
     if let seconds = name.secondsAllowed { series.budget = UInt64(seconds * 1e9) }
   }
 
   /// Tells whether there is nothing left to do, or no time to do it.
-  var isDone: Bool { position >= entries.count || series.isExhausted }
+  var isDone: Bool { progress >= entries.count || series.isExhausted }
 
   func advance(_ operation: Operation, of corpus: Corpus) throws {
-    let end = min(entries.count, position + name.sliceLength)
+    let end = min(entries.count, progress + name.sliceLength)
     if name.waitsForDisk {
       // Its syncs must not write out what the others left in the system's cache.
       FileTree.writeBack()
     }
-    try system.run(operation, on: entries[position..<end], of: corpus, into: &series)
-    position = end
+    try system.run(operation, on: entries[progress..<end], of: corpus, into: &series)
+    progress = end
     if writesFiles, let store = system as? StoreSystem {
       let start = MonotonicClock.now()
       try store.writeFiles()
@@ -49,9 +48,9 @@ final class Lane {
   func addFilesTime() { series.addToSlices(filesTime) }
 
   func finishUnmeasured() throws {
-    guard position < entries.count else { return }
-    try system.storeUnmeasured(entries[position...])
-    position = entries.count
+    guard progress < entries.count else { return }
+    try system.storeUnmeasured(entries[progress...])
+    progress = entries.count
   }
 }
 

@@ -27,6 +27,4 @@ final class Workspace {
   }
 
   func remove(_ directory: String) { try? FileManager.default.removeItem(atPath: directory) }
-
-  func removeAll() { remove(path) }
 }
