@@ -12,15 +12,14 @@ enum InterimAnswer {
   static let proceed = Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)
 
   static func bytes(of head: HTTPResponseHead, via: String) -> [UInt8]? {
-    let phrase = head.status == 103 ? "Early Hints" : head.status == 102 ? "Processing" : "Interim"
-    var bytes = Array("HTTP/1.1 \(head.status) \(phrase)\r\n".utf8)
+    var lines: [UInt8] = []
     for field in ConnectionFields.removed(from: head.fields) where field.isValid {
       // An interim answer has no body and no length (RFC 9110, section 8.6).
       if field.isNamed("Content-Length") { continue }
-      bytes += Array(field.name.utf8) + Array(": ".utf8) + field.value + Array("\r\n".utf8)
-      if bytes.count > maximumLength { return nil }
+      lines += Array(field.name.utf8) + [0] + field.value + [0]
+      if lines.count > maximumLength { return nil }
     }
-    return bytes + Array("Via: \(via)\r\n\r\n".utf8)
+    return EarlyAnswer.plainHead(status: head.status, lines: lines + Array("Via\0\(via)\0".utf8))
   }
 
   /// Writes to a connection to which no other code writes now. Never waits: a thread of the transport,
