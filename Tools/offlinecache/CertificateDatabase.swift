@@ -43,24 +43,21 @@ struct CertificateDatabase {
     // Tells apart a database that cannot be read from one without such a certificate.
     try run("-L", discarded: [1])
     var count = 0
-    while count < Self.maximumCertificates, try status("-L", "-n", Self.nickname) == 0 {
+    while count < Self.maximumCertificates, try status(["-L", "-n", Self.nickname], [1, 2]) == 0 {
       try run("-D", "-n", Self.nickname)
       count += 1
     }
     return count > 0
   }
 
-  /// Runs certutil without its output and messages; returns its status.
-  private func status(_ arguments: String...) throws -> Int32 {
-    try ProgramRun(certutil, words(arguments), discarded: [1, 2]).wait()
-  }
-
-  private func words(_ arguments: [String]) -> [Argument] {
-    (["-d", "sql:\(folder)"] + arguments).map { Argument($0) }
+  /// Runs certutil; returns its status.
+  private func status(_ arguments: [String], _ discarded: [Int32]) throws -> Int32 {
+    let words = (["-d", "sql:\(folder)"] + arguments).map { Argument($0) }
+    return try ProgramRun(certutil, words, discarded: discarded).wait()
   }
 
   private func run(_ arguments: String..., discarded: [Int32] = []) throws {
-    let status = try ProgramRun(certutil, words(arguments), discarded: discarded).wait()
+    let status = try status(arguments, discarded)
     guard status == 0 else {
       throw ToolError(
         subject: folder,
