@@ -96,14 +96,15 @@ extension Mender {
     return try takeOut(variant, scene, shard, "it was given up, and its body is damaged.")
   }
 
-  /// Moves the files of an entry that neither the journal nor a crash explains to the quarantine. If the
-  /// journal has proved to have lost records since, that explains them, and they are taken up.
+  /// Moves the files of an entry that neither the journal nor a crash explains to the quarantine, once a
+  /// whole pass has shown that the journal has lost no records. If it has, they are taken up.
   func mendUnexplained(
     _ suspicion: Suspicion, _ scene: KeyScene, _ shard: borrowing Shard
   ) throws(StoreError) -> Bool {
     guard let variant = suspicion.variant, catalog.settledSlot(scene.hash, variant) == nil
     else { return false }
     if !journalDecides { return try mendUnrecorded(suspicion, scene, shard) }
+    guard givesUp else { return false }
     return try takeOut(
       variant, scene, shard, "the journal does not know it, and no crash has left it.")
   }
