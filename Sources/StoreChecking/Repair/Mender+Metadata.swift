@@ -104,7 +104,7 @@ extension Mender {
     guard let variant = suspicion.variant, catalog.settledSlot(scene.hash, variant) == nil
     else { return false }
     if !journalDecides { return try mendUnrecorded(suspicion, scene, shard) }
-    guard givesUp else { return false }
+    guard pass.memory.hasSeenAll.isSet else { return false }
     return try takeOut(
       variant, scene, shard, "the journal does not know it, and no crash has left it.")
   }
