@@ -82,6 +82,21 @@ extension CachingClient {
     AuthenticatingTransport.name(in: field) != nil
   }
 
+  /// Decides again, with the credential of the vault, about a request without one whose stored
+  /// responses may be for that. The request is not sent.
+  func useVault(_ maker: inout DecisionMaker, _ decision: inout Decision) async {
+    guard !maker.request.fields.contains("Authorization"),
+      let credential = await authenticator.remembered(at: maker.request.url)
+    else { return }
+    var named = maker
+    named.request = AuthenticatingTransport.naming(credential, in: maker.request)
+    let again = await named.decision()
+    if case .refuse(.otherVariant) = again { return }
+    // A file that is written meanwhile is for no user for certain.
+    authenticator.session.noteUnkept()
+    (maker, decision) = (named, again)
+  }
+
   /// Answers a request. If a server sends a challenge, gets a credential.
   func authenticated(
     _ request: HTTPRequest, _ body: RequestBody?, _ options: FetchOptions, login: inout Login

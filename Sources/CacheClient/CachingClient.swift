@@ -186,19 +186,20 @@ public final class CachingClient: Sendable {
     _ request: HTTPRequest, _ body: RequestBody?, _ options: FetchOptions
   ) async throws(ClientError) -> ClientResponse {
     if let substitute = await substitute(for: request, body, options) { return substitute }
-    let maker = DecisionMaker(
+    var maker = DecisionMaker(
       cache: cache, store: asyncStore, request: request, hasBody: body.hasContent,
       policy: options.policy, lifetime: options.lifetime, now: now,
       readsAtOnce: options.decidesAtOnce)
-    let decision = await maker.decision()
+    var decision = await maker.decision()
+    if case .refuse(.otherVariant) = decision { await useVault(&maker, &decision) }
     do throws(ClientError) {
       switch decision {
       case .refuse(let reason):
         if let serving = await askTierOffline(maker) {
-          return served(serving, request, options, detail: "remote-hit")
+          return served(serving, maker.request, options, detail: "remote-hit")
         }
         throw ClientError(.notStored(reason), url: request.url.string)
-      case .serve(let serving): return served(serving, request, options)
+      case .serve(let serving): return served(serving, maker.request, options)
       case .forward(let forwarding):
         guard remoteLookUps != nil, forwarding.mayAskOthers else {
           return try await forward(forwarding, body, options)

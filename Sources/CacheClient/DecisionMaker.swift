@@ -2,7 +2,7 @@
 struct DecisionMaker: Sendable {
   let cache: ResponseCache
   let store: AsyncStore
-  let request: HTTPRequest
+  var request: HTTPRequest
   var hasBody = false
   var policy: CachePolicy
   let lifetime: Int64?

@@ -42,7 +42,8 @@ public struct ClientOptions: Sendable {
   public var credentials: CredentialProvider?
 
   /// The vault that keeps credentials when the program ends; it is searched before ``credentials``
-  /// is called. With `nil`, they are kept in memory only.
+  /// is called. Without a network, what was stored with its credential for an origin is found, if it has
+  /// only one. With `nil`, they are kept in memory only.
   public var credentialVault: (any CredentialVault)?
 
   /// The servers on which many machines share responses, queried between the store and the origin;

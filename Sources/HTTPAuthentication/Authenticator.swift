@@ -202,6 +202,26 @@ extension Authenticator {
     return nil
   }
 
+  /// Returns the credential of the vault with which stored responses may be looked up, because no
+  /// server can ask for it now. It must not be sent: only the server knows the realm and the scheme.
+  ///
+  /// `nil` unless the origin has exactly one, in the vault and in memory. With several, nobody knows
+  /// which user is asking.
+  package func remembered(at url: NormalizedURL) async -> Credential? {
+    guard let vault else { return nil }
+    let logOuts = session.logOuts
+    do throws(CredentialVaultError) {
+      let all = Set(try await vault.credentials(at: url))
+      guard all.count == 1, let only = all.first,
+        session.isOnly(only, at: url, ifStill: logOuts)
+      else { return nil }
+      return only
+    } catch {
+      vault.report(error)
+      return nil
+    }
+  }
+
   /// Saves a credential that the provider wants to be remembered, after a server has accepted it.
   private func saveIfAccepted(_ credential: Credential, at url: NormalizedURL) async {
     guard let vault, let (space, logOuts) = session.takeAccepted(credential, at: url)

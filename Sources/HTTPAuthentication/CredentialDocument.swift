@@ -29,6 +29,13 @@ struct CredentialDocument: Equatable {
     }
   }
 
+  /// Returns the credentials for the origin of a URL.
+  ///
+  /// - Complexity: O(credentials).
+  func credentials(at url: NormalizedURL) -> [Credential] {
+    entries.filter { $0.space.isAtOrigin(of: url) }.map(\.credential)
+  }
+
   /// Returns the bytes of the file.
   ///
   /// - Throws: ``FormatError`` with `tooLarge`.

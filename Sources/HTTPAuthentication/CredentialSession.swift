@@ -74,8 +74,8 @@ package final class CredentialSession: Sendable {
   /// The number of log-outs that have begun, and of those that have emptied the vault.
   var logOuts: UInt64 { state.withLock { $0.logOuts } }
 
-  /// Records that a credential is sent that is not kept.
-  func noteUnkept() { state.withLock { $0.changes += 1 } }
+  /// Records that a credential is used that is not kept.
+  package func noteUnkept() { state.withLock { $0.changes += 1 } }
 
   /// Returns the credential that is sent to a URL before the server asks, or `nil`.
   func credential(for url: NormalizedURL) -> Credential? {
@@ -208,6 +208,21 @@ package final class CredentialSession: Sendable {
       let own = state.kept.filter { $0.space.origin == origin && $0.credential == credential }
       return !own.isEmpty && !asked.isEmpty
         && own.allSatisfy { !$0.space.realm.isEmpty && !asked.contains($0.space.realm) }
+    }
+  }
+
+  /// Returns whether a credential that the vault had may find stored responses: nobody has logged out
+  /// since, and no other credential is in memory for the origin.
+  ///
+  /// - Parameters:
+  ///   - credential: The credential.
+  ///   - url: A URL of the origin.
+  ///   - logOuts: The value of ``logOuts`` before the vault was asked.
+  func isOnly(_ credential: Credential, at url: NormalizedURL, ifStill logOuts: UInt64) -> Bool {
+    let origin = NormalizedURL.Origin(url)
+    return state.withLock { state in
+      logOuts == state.logOuts && state.emptying == 0
+        && state.kept.allSatisfy { $0.space.origin != origin || $0.credential == credential }
     }
   }
 

@@ -1,3 +1,5 @@
+public import HTTPSemantics
+
 /// A place where credentials last longer than the program: ``FileCredentialVault``, on Apple
 /// platforms `KeychainCredentialVault`, or one of your own.
 ///
@@ -7,10 +9,18 @@
 /// when a server refuses it. The methods may take long. The client holds no lock while it calls
 /// them, and may call them from several tasks at once.
 ///
+/// Without a network no server can require a credential. The client then asks for ``credentials(at:)``
+/// if responses are stored for another login than that of a request.
+///
 /// If a method fails, the client calls ``report(_:)``, and the request goes on as without a vault.
 public protocol CredentialVault: Sendable {
   /// Returns the credential for a space, or `nil` if there is none.
   func credential(for space: ProtectionSpace) async throws(CredentialVaultError) -> Credential?
+
+  /// Returns all credentials for the origin of a URL, whatever their realms and schemes.
+  ///
+  /// They only find stored responses; they are not sent. By default there are none.
+  func credentials(at url: NormalizedURL) async throws(CredentialVaultError) -> [Credential]
 
   /// Saves a credential for a space in the place of the one that is there.
   ///
@@ -28,6 +38,13 @@ public protocol CredentialVault: Sendable {
   /// Takes note of a failed call that was made for a request. The request continues when this
   /// returns.
   func report(_ error: CredentialVaultError)
+}
+
+extension CredentialVault {
+  /// Returns no credentials.
+  public func credentials(
+    at url: NormalizedURL
+  ) async throws(CredentialVaultError) -> [Credential] { [] }
 }
 
 /// The reason why a ``CredentialVault`` cannot be used. It contains no secret.

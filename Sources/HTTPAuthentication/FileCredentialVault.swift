@@ -1,4 +1,5 @@
 package import CacheSystem
+public import HTTPSemantics
 
 /// Keeps credentials in a file, **which is not encrypted**: only its mode, 0600, protects it. Whoever
 /// can read the user's files, such as root, a backup or somebody with the disk, can read the
@@ -44,6 +45,15 @@ public struct FileCredentialVault: CredentialVault {
     for space: ProtectionSpace
   ) async throws(CredentialVaultError) -> Credential? {
     try await change { $0[space] }
+  }
+
+  /// Returns all credentials for the origin of a URL.
+  ///
+  /// - Throws: the errors of ``credential(for:)``.
+  public func credentials(
+    at url: NormalizedURL
+  ) async throws(CredentialVaultError) -> [Credential] {
+    try await change { $0.credentials(at: url) }
   }
 
   /// Saves a credential for a space in the place of the one that is there.

@@ -1,7 +1,7 @@
 #if canImport(Security)
   import CacheSystem
   import Foundation
-  import HTTPSemantics
+  public import HTTPSemantics
   import Security
 
   /// Keeps credentials in the keychain of an Apple platform, as internet passwords of this program.
@@ -71,6 +71,21 @@
       try await pool.call { [self] () throws(CredentialVaultError) in try find(space) }
     }
 
+    /// Returns all credentials for the origin of a URL.
+    ///
+    /// - Throws: ``CredentialVaultError`` as ``credential(for:)``.
+    public func credentials(
+      at url: NormalizedURL
+    ) async throws(CredentialVaultError) -> [Credential] {
+      try await pool.call { [self] () throws(CredentialVaultError) in
+        var found: [Credential] = []
+        for space in try spaces(at: url) {
+          if let credential = try find(space) { found.append(credential) }
+        }
+        return found
+      }
+    }
+
     /// Saves a credential for a space in the place of the one that is there.
     ///
     /// - Throws: ``CredentialVaultError`` with `locked`, `refused`, `missingEntitlement` or `failed`.
@@ -129,6 +144,28 @@
       return .password(user: user ?? "", password: secret, persistence: .permanent)
     }
 
+    /// Returns the spaces of the items for the origin of a URL.
+    private func spaces(at url: NormalizedURL) throws(CredentialVaultError) -> [ProtectionSpace] {
+      let any = ProtectionSpace(url: url, realm: "", scheme: .basic)
+      var query = query(any)
+      query[kSecAttrSecurityDomain as String] = nil
+      query[kSecAttrAuthenticationType as String] = nil
+      query[kSecMatchLimit as String] = kSecMatchLimitAll
+      query[kSecReturnAttributes as String] = true
+      var found: CFTypeRef?
+      // Safety: the call writes one reference, which the variable owns.
+      let status = unsafe SecItemCopyMatching(query as CFDictionary, &found)
+      if status == errSecItemNotFound { return [] }
+      try check(status, any)
+      return (found as? [Query] ?? []).compactMap { item in
+        let type = item[kSecAttrAuthenticationType as String] as? String
+        guard let scheme = Self.schemes.first(where: { authenticationType($0) as String == type })
+        else { return nil }
+        let realm = item[kSecAttrSecurityDomain as String] as? String
+        return ProtectionSpace(url: url, realm: realm ?? "", scheme: scheme)
+      }
+    }
+
     private func put(
       _ credential: Credential, _ space: ProtectionSpace
     ) throws(CredentialVaultError) {
@@ -166,13 +203,18 @@
       query[kSecAttrProtocol as String] =
         space.urlScheme == .https ? kSecAttrProtocolHTTPS : kSecAttrProtocolHTTP
       query[kSecAttrSecurityDomain as String] = space.realm
-      query[kSecAttrAuthenticationType as String] =
-        switch space.scheme {
-        case .bearer: kSecAttrAuthenticationTypeDefault
-        case .digest: kSecAttrAuthenticationTypeHTTPDigest
-        case .basic: kSecAttrAuthenticationTypeHTTPBasic
-        }
+      query[kSecAttrAuthenticationType as String] = authenticationType(space.scheme)
       return query
+    }
+
+    private static let schemes: [AuthenticationChallenge.Scheme] = [.bearer, .digest, .basic]
+
+    private func authenticationType(_ scheme: AuthenticationChallenge.Scheme) -> CFString {
+      switch scheme {
+      case .bearer: kSecAttrAuthenticationTypeDefault
+      case .digest: kSecAttrAuthenticationTypeHTTPDigest
+      case .basic: kSecAttrAuthenticationTypeHTTPBasic
+      }
     }
 
     private func attributes(of credential: Credential) -> Query {

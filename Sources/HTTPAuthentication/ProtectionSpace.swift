@@ -33,4 +33,9 @@ public struct ProtectionSpace: Sendable, Hashable {
     self.realm = realm
     self.scheme = scheme
   }
+
+  /// Returns whether it belongs to the origin of a URL.
+  func isAtOrigin(of url: NormalizedURL) -> Bool {
+    urlScheme == url.scheme && host == url.host && port == url.port
+  }
 }

@@ -36,10 +36,13 @@ extension ResponseCache {
     question.found = found
     question.found.matching = preferred(found.matching, at: question.now)
     if question.policy == .offline, let serving = remembered(question) { return .serve(serving) }
+    if question.policy == .offline, found.reason == .absent, found.hasOtherHistory {
+      question.found.reason = .otherVariant
+    }
     let matching = question.found.matching
     guard let stored = Representation(matching, question.request, now: question.now) else {
       if let completing = completing(matching, question) { return completing }
-      let reason = found.matching.isEmpty ? found.reason : .otherPart
+      let reason = found.matching.isEmpty ? question.found.reason : .otherPart
       let others = found.others.filter { mayReturn($0, to: question.request) }
       return question.without(reason, validating: taggedWholes(others, question.request))
     }

@@ -9,6 +9,8 @@ struct FoundVariants {
   var others: [StoredVariant] = []
   /// The responses of the history that the request selects, the newest first.
   var history: [StoredVariant] = []
+  /// Whether the history has responses that the request does not select.
+  var hasOtherHistory = false
   var reason = ForwardReason.absent
 }
 
@@ -41,7 +43,8 @@ extension ResponseCache {
         || (takesOtherCodings && isSelectedButForCoding(variant.response, by: request))
       if variant.isHistory {
         // Another process may have stored it, with other rules.
-        if rules.hasHistory, isSelected { found.history.append(variant) }
+        guard rules.hasHistory else { continue }
+        if isSelected { found.history.append(variant) } else { found.hasOtherHistory = true }
       } else if isSelected {
         found.matching.append(variant)
       } else {

@@ -138,7 +138,7 @@ extension OfflineCache {
         return try await finish(asked, response, standIn: standIn, use)
       } catch {
         guard offlineMode == .whenUnreachable, !isFromStore, let standIn = StandIn(error),
-          let stored = stored(asked, .offline)
+          let stored = await storedOffline(asked)
         else { throw error }
         return try await finish(asked, stored, standIn: standIn, use)
       }
@@ -230,6 +230,15 @@ extension OfflineCache {
     options.policy = policy
     options.validatesInBackground = false
     return client.storedAnswer(to: asked.request, options: options)
+  }
+
+  /// Returns the stored response for use without a network, also one for the credential of the vault.
+  private func storedOffline(_ asked: AskedRequest) async -> ClientResponse? {
+    if let stored = stored(asked, .offline) { return stored }
+    guard asked.acceptsFallback, options.credentialVault != nil else { return nil }
+    var offline = asked.options
+    offline.policy = .offline
+    return try? await client.fetch(asked.request, options: offline)
   }
 
   private func finish<R: Sendable>(

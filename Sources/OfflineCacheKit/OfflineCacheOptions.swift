@@ -80,7 +80,8 @@ public struct OfflineCacheOptions: Sendable {
   public var credentials: CredentialProvider?
 
   /// The vault that keeps credentials when the program ends: `KeychainCredentialVault` or
-  /// `FileCredentialVault`. It is asked before ``credentials``. With `nil`, credentials are kept in
+  /// `FileCredentialVault`. It is asked before ``credentials``. Without a network, what was stored with
+  /// its credential for an origin is found, if it has only one. With `nil`, credentials are kept in
   /// memory only.
   public var credentialVault: (any CredentialVault)?
 

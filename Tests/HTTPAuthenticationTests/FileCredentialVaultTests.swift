@@ -73,6 +73,21 @@ struct FileCredentialVaultTests {
     #expect(try folder.mode(folder.folder) == 0o700)
   }
 
+  @Test func `all credentials of an origin are found, whatever their realms and schemes`()
+    async throws
+  {
+    let url = try NormalizedURL("https://example.org/a/b")
+    #expect(try await folder.vault().credentials(at: url).isEmpty)
+    let vault = folder.vault()
+    try await vault.save(alice, for: Self.space())
+    try await vault.save(bob, for: ProtectionSpace(url: url, realm: "r", scheme: .basic))
+    for other in ["http://example.org:443/", "https://example.org:444/", "https://example.com/"] {
+      let space = ProtectionSpace(url: try NormalizedURL(other), realm: "r", scheme: .digest)
+      try await vault.save(.token("t", persistence: .permanent), for: space)
+    }
+    #expect(try await folder.vault().credentials(at: url) == [alice, bob])
+  }
+
   @Test func `one that was saved later is not removed for one that was refused`() async throws {
     let vault = folder.vault()
     try await vault.save(alice, for: Self.space())

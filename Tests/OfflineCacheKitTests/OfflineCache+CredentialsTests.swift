@@ -258,4 +258,43 @@ struct OfflineCacheCredentialsTests {
       try await sandbox.cache.forgetCredentials()
     }
   }
+
+  @Test(
+    "after a restart without a network, the vault finds what was stored for its user",
+    arguments: [OfflineMode.always, .whenUnreachable])
+  func vaultOffline(_ mode: OfflineMode) async throws {
+    let folder = TemporaryFolder()
+    var options = OfflineCacheOptions(
+      network: NetworkSetup(proxy: .none),
+      credentials: { _ in .use(.password(user: "bob", password: "b", persistence: .permanent)) })
+    options.credentialVault = FileCredentialVault(
+      path: folder.path + "/vault/credentials.json"
+    ) { Issue.record($0) }
+    let sandbox = try FaceSandbox(options) { request in
+      request.value(of: "Authorization") == nil
+        ? OriginAnswer("who?", status: 401, fields: ["WWW-Authenticate: Basic realm=r"])
+        : fresh("secret", seconds: 1)
+    }
+    #expect(await text(sandbox.cache, sandbox.request()) == "secret")
+    sandbox.cache.store.close()
+    sandbox.origin.stop()
+    options.credentials = nil
+    options.offlineMode = mode
+    let cache = try OfflineCache(
+      capacity: 64 << 20, directory: sandbox.folder.appendingPathComponent("store"),
+      options: options)
+    defer { cache.store.close() }
+    #expect(await text(cache, sandbox.request()) == "secret")
+    let file = sandbox.folder.appendingPathComponent("file")
+    for _ in 0..<2 {
+      try await cache.download(for: sandbox.request(), to: file)
+      #expect(try Data(contentsOf: file) == Data("secret".utf8))
+    }
+    try await cache.forgetCredentials()
+    // Nor is the file for nobody.
+    await #expect(throws: URLError.self) {
+      try await cache.download(for: sandbox.request(), to: file)
+    }
+    #expect(await text(cache, sandbox.request()) != "secret")
+  }
 }

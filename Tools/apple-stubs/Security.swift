@@ -134,6 +134,8 @@ public let kSecUseDataProtectionKeychain: CFString = ""
 public let kSecMatchLimit: CFString = ""
 /// https://developer.apple.com/documentation/security/ksecmatchlimitone
 public let kSecMatchLimitOne: CFString = ""
+/// https://developer.apple.com/documentation/security/ksecmatchlimitall
+public let kSecMatchLimitAll: CFString = ""
 /// https://developer.apple.com/documentation/security/ksecreturnattributes
 public let kSecReturnAttributes: CFString = ""
 /// https://developer.apple.com/documentation/security/ksecreturndata

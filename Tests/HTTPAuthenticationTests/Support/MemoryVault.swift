@@ -1,12 +1,14 @@
 import CacheSystem
 import ClientTesting
 import HTTPAuthentication
+import HTTPSemantics
 import Synchronization
 
 /// A vault in memory that notes its calls, and fails or waits as a test says.
 final class MemoryVault: CredentialVault {
   enum Call: Hashable {
     case find(ProtectionSpace)
+    case findAll(NormalizedURL)
     case save(Credential, ProtectionSpace)
     case remove(Credential, ProtectionSpace)
     case removeAll
@@ -44,6 +46,16 @@ final class MemoryVault: CredentialVault {
 
   func credential(for space: ProtectionSpace) async throws(CredentialVaultError) -> Credential? {
     try await enter(.find(space)) { $0[space] }
+  }
+
+  func credentials(
+    at url: NormalizedURL
+  ) async throws(CredentialVaultError) -> [Credential] {
+    try await enter(.findAll(url)) { content in
+      content.filter {
+        $0.key == ProtectionSpace(url: url, realm: $0.key.realm, scheme: $0.key.scheme)
+      }.map(\.value)
+    }
   }
 
   func save(
