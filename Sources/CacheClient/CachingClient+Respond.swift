@@ -80,6 +80,8 @@ extension CachingClient {
     response.lifetimeLeft = lifetime.map {
       options.rules.timeLeft(of: $0, for: serving.variant.response, at: now.date)
     }
+    response.isOfFuture = options.rules.isOfFuture(
+      serving.variant.response, now.date, lifetime: lifetime)
     return response
   }
 

@@ -46,6 +46,9 @@ public struct ClientResponse: Sendable {
   /// none, and for what will not be stored.
   package internal(set) var lifetimeLeft: Int64?
 
+  /// Whether a stored response was received at a later time than now, so that its age is not known.
+  package internal(set) var isOfFuture = false
+
   /// The error of the origin, if a stored response is used because of it.
   package internal(set) var originError: TransportError?
 

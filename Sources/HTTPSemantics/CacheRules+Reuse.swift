@@ -79,10 +79,12 @@ extension CacheRules {
     return .fresh(ttl: ttl)
   }
 
-  /// Returns whether the clock was ahead by more than a minute when the response came, so that its age
-  /// is not known.
-  package func isOfFuture(_ response: StoredResponse, _ now: HTTPDate) -> Bool {
-    response.responseTime.seconds(since: now) > 60
+  /// Returns whether the clock was ahead when the response came, so that its age is not known: by more
+  /// than a minute, or at all with a lifetime that the caller sets.
+  package func isOfFuture(
+    _ response: StoredResponse, _ now: HTTPDate, lifetime: Int64? = nil
+  ) -> Bool {
+    response.responseTime.seconds(since: now) > (lifetime == nil ? 60 : 0)
   }
 
   /// Decides the same with a lifetime that the caller sets. It counts from the time at which the
@@ -103,7 +105,7 @@ extension CacheRules {
     if forbidsUse(response.facts.directives) { return .mustValidate(.noCache) }
     if request.noCache { return .mustValidate(.requestNoCache) }
     // Then no response may be used for longer than requested.
-    if now < response.responseTime { return .mustValidate(.clockSetBack) }
+    if isOfFuture(response, now, lifetime: lifetime) { return .mustValidate(.clockSetBack) }
     let left = timeLeft(of: lifetime, for: response, at: now)
     return left > 0
       ? .fresh(ttl: left) : .mustValidate(.stale(by: Int64(0).saturatingSubtract(left)))

@@ -56,6 +56,7 @@ public struct ResponseMetadata: Sendable, Hashable {
   private enum Why: Hashable, CustomStringConvertible {
     case fresh(seconds: Int64)
     case stale(seconds: Int64)
+    case ofFuture
     case forwarded(String)
     case download(DownloadedFile.Source)
     case unexpired
@@ -66,6 +67,7 @@ public struct ResponseMetadata: Sendable, Hashable {
       case .fresh(let seconds): "it is stored, and fresh for \(seconds) s"
       case .stale(seconds: 0): "it is stored, and may be served although it is not fresh"
       case .stale(let seconds): "it is stored, and may be served although stale for \(seconds) s"
+      case .ofFuture: "it is stored, and may be served although \(ValidationReason.clockSetBack)"
       case .forwarded(let reason): reason
       case .unexpired: "it was downloaded before, and has not expired"
       case .download(.file): "it was downloaded before, and no newer response is stored"
@@ -98,6 +100,8 @@ public struct ResponseMetadata: Sendable, Hashable {
         .substitute
       } else if let reason = response.reason {
         .forwarded(reason.description + Self.answer(of: response))
+      } else if response.isOfFuture {
+        .ofFuture
       } else if let ttl, ttl <= 0 {
         .stale(seconds: -ttl)
       } else {
