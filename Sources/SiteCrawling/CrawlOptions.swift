@@ -81,6 +81,8 @@ package struct CrawlSummary: Sendable, Hashable {
   /// The URLs that servers refused (4xx).
   package var notFound = 0
   package var failed = 0
+  /// The pages among ``failed`` that are not kept because they say `no-store`.
+  package var noStore = 0
   /// The URLs that a robots.txt does not allow.
   package var disallowed = 0
   /// The start pages, and targets of their redirects, among ``disallowed``.

@@ -106,6 +106,7 @@ private struct CrawlState {
     let item = page.item
     frontier.finish(item.url, isReachable: page.isReachable)
     count(page.outcome, of: item)
+    if page.isNoStore { summary.noStore += 1 }
     if let error = page.storeError {
       summary.storeError = summary.storeError ?? error
       return

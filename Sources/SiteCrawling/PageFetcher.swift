@@ -17,6 +17,8 @@ struct FetchedPage: Sendable {
   var links: [NormalizedURL] = []
   var redirect: NormalizedURL?
   var isReachable = true
+  /// Whether it is not kept because it says `no-store`, and the options do not keep such pages.
+  var isNoStore = false
   /// The error of the store if it can keep no further page of this crawl.
   var storeError: StoreError?
 }
@@ -130,6 +132,7 @@ struct PageFetcher: Sendable {
       page.outcome = .failed("the server does not answer: \(error.cause); the stored copy is kept")
     } else if let reason = await whyNotOffline(response, request) {
       page.outcome = .failed("it is fetched, but not there offline: \(reason)")
+      page.isNoStore = reason == .forbidden(.noStoreResponse) && !client.options.rules.keepsNoStore
     } else if type.hasReferences, response.head.fields.contentCodings != nil {
       page.outcome = .failed("it came with a content coding, so its links are not seen")
     }
@@ -282,13 +285,15 @@ struct PageFetcher: Sendable {
   }
 
   /// Returns why an answer is not there without a network; `nil` if it is.
-  private func whyNotOffline(_ response: ClientResponse, _ request: HTTPRequest) async -> String? {
+  private func whyNotOffline(
+    _ response: ClientResponse, _ request: HTTPRequest
+  ) async -> NotStored? {
     guard case .notStored(let reason) = response.body.storing else { return nil }
     // The history may have it.
     let stored = try? await client.fetch(
       request, options: FetchOptions(policy: .offline, maximumRedirects: 0))
     stored?.body.cancel()
-    return stored == nil && response.head.status < 400 ? "\(reason)" : nil
+    return stored == nil && response.head.status < 400 ? reason : nil
   }
 
   private func failed(_ item: CrawlItem, _ error: ClientError) -> FetchedPage {

@@ -38,6 +38,25 @@ import ToolTesting
     #expect(try tool.run("fetch", "--offline", "\(origin.base)/no").status == 1)
   }
 
+  @Test func `the option for pages with no-store is named once, at the end`() throws {
+    let (tool, origin) = (ToolRun(), try LoopbackOrigin())
+    defer { origin.stop() }
+    origin.set("/", OriginAnswer("<a href=/a></a><a href=/b></a>", fields: html))
+    for path in ["/a", "/b"] {
+      origin.set(path, OriginAnswer("x", fields: ["Cache-Control: no-store"]))
+    }
+    let run = try tool.run("crawl", "\(origin.base)/")
+    #expect(run.status == 2 && run.lines.count == 4)
+    #expect(
+      run.errors.hasSuffix(
+        "\nofflinecache: 2 pages are not kept because they say no-store; --keep-no-store keeps "
+          + "them for --offline\n"))
+    let one = try tool.run("crawl", "\(origin.base)/a")
+    #expect(one.errors.contains("1 page is not kept because it says no-store; "))
+    let kept = try tool.run("crawl", "\(origin.base)/", "--keep-no-store")
+    #expect(kept.status == 0 && !kept.errors.contains("no-store"))
+  }
+
   @Test func `the report is there for programs, too`() throws {
     let (tool, origin) = (ToolRun(), try site())
     defer { origin.stop() }

@@ -54,6 +54,14 @@ final class CrawlReport: Sendable {
         + "\(summary.notFound) not found, \(summary.failed) failed, "
         + "\(summary.disallowed) not allowed by robots.txt; "
         + "\(ByteCount(summary.bytes)) in \(seconds) s")
+    if summary.noStore > 0 {
+      let (pages, them) =
+        summary.noStore == 1
+        ? ("1 page is not kept because it says", "it")
+        : ("\(summary.noStore) pages are not kept because they say", "them")
+      printMessage(
+        "offlinecache: \(pages) no-store; --keep-no-store keeps \(them) for --offline")
+    }
     guard summary.leftOut > 0 else { return summary }
     if let error = summary.storeError {
       let (when, remedy) =
