@@ -9,6 +9,28 @@ import ToolTesting
     OriginAnswer(text, fields: ["Cache-Control: max-age=3600"])
   }
 
+  @Test(.enabled(if: SmallVolume.canBeMade, "mount(8) is not allowed here"))
+  func `a store that cannot be written is served with --offline, and without it that is said`()
+    throws
+  {
+    let tool = ToolRun()
+    let volume = try SmallVolume(at: tool.store, bytes: 4 << 20)
+    #expect(try tool.run("put", "k", "-", input: [1]).status == 0)
+    try volume.makeReadOnly()
+    let refused = try tool.run("serve", "--listen", "127.0.0.1:0")
+    #expect(refused.status == 2)
+    #expect(
+      refused.errors.contains(
+        "Read-only file system; add --offline to answer from it as it is, or choose another "))
+    let serving = try Serving("--offline", on: tool)
+    #expect(try serving.fetch("/a").status != 0)
+    serving.running.child.send(SIGTERM)
+    #expect(try serving.running.finish().status == 0)
+    let words = [try ToolRun.executable(), "--store", "\(volume.path)/none", "serve"]
+    let missing = try tool.run(program: words.map { Array($0.utf8) })
+    #expect(missing.status == 2 && !missing.errors.contains("--offline"))
+  }
+
   @Test func `what was served once is served without the origin, also by the next server`() throws {
     let origin = try LoopbackOrigin()
     origin.set("/a", page("hello"))

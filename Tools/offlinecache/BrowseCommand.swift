@@ -56,7 +56,8 @@ enum BrowseCommand: ToolCommand {
     let browser = try Browser(invocation[browser], url: url, arguments: words)
     let signals = ServeSignals()
     try await withStore(
-      invocation, invocation[ServeCommand.offline] ? .read : .fill, lag: .milliseconds(1)
+      invocation, invocation[ServeCommand.offline] ? .read : .fillUnlessOffline,
+      lag: .milliseconds(1)
     ) { store in
       try await ServeCommand.serve(store, invocation, signals, browser: browser)
     }

@@ -157,7 +157,7 @@ enum ServeCommand: ToolCommand {
         "--tls-cert is for a reverse proxy", remedy: "give --origin as well, or leave it out")
     }
     let signals = ServeSignals()
-    let use: StoreUse = invocation[offline] ? .read : .fill
+    let use: StoreUse = invocation[offline] ? .read : .fillUnlessOffline
     try await withStore(invocation, use, lag: .milliseconds(1)) { store in
       try await serve(store, invocation, signals)
     }

@@ -23,6 +23,8 @@ enum StoreUse {
   case change
   /// The command adds entries. A missing store is created.
   case fill
+  /// The same, in a command that has the option `--offline`, with which it only reads the store.
+  case fillUnlessOffline
 }
 
 /// Opens the store that the command line names, calls `work`, and closes the store.
@@ -56,7 +58,7 @@ private func openStore(
 ) throws -> Store {
   let path = try storePath(invocation)
   var options = Options()
-  options.createsStore = use == .fill || use == .readOrCreate
+  options.createsStore = [.fill, .fillUnlessOffline, .readOrCreate].contains(use)
   options.durability = durability
   options.lag = lag
   if options.createsStore { try checkOutsideOtherStores(Argument(path)) }
@@ -64,16 +66,22 @@ private func openStore(
     return try Store(at: path, options: options)
   } catch let refusal {
     // A pattern on the `catch` itself crashes the compiler of Swift 6.3.1.
-    guard use == .read || use == .readOrCreate,
+    guard [.read, .readOrCreate, .fillUnlessOffline].contains(use),
       [.readOnly, .permissionDenied].contains(refusal.code)
     else { throw refusal }
     options.isReadOnly = true
+    let store: Store
     do throws(StoreError) {
-      return try Store(at: path, options: options)
+      store = try Store(at: path, options: options)
     } catch {
       // It is missing because it could not be created.
-      throw error.code == .notFound ? refusal : error
+      throw error.code == .notFound || use == .fillUnlessOffline ? refusal : error
     }
+    guard use == .fillUnlessOffline else { return store }
+    store.close()
+    var advice = refusal
+    advice.remedy = "add --offline to answer from it as it is, or choose another store"
+    throw advice
   }
 }
 
