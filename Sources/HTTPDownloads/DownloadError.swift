@@ -65,7 +65,8 @@ public struct DownloadError: Error, Sendable, Hashable, CustomStringConvertible 
   /// The URL or file, what is wrong, and what to do.
   public var description: String {
     switch cause {
-    case .cancelled: "\(url): the download was cancelled; the next one resumes it"
+    case .cancelled:
+      "\(url): the download was cancelled; the next one resumes it, unless its bytes were removed"
     case .transport(let error): error.description
     case .status(let status):
       "\(url): the server answers \(status); nothing is written to \(path)"
