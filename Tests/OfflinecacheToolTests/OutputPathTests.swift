@@ -39,6 +39,25 @@ import Testing
     #expect(OutputPath.fileName(for: try NormalizedURL(url)) == name)
   }
 
+  @Test(
+    arguments: [
+      ("", 255, ""), ("", 256, ""), (".html", 250, ".html"), (".html", 251, ".html"),
+      (".tar.gz", 400, ".tar.gz"), (".a-very-long-extension", 300, ""), (".", 300, "."),
+      (".no%2Fe", 300, ".no%2Fe"),
+    ])
+  func `a file name has at most 255 bytes, and keeps its extension`(
+    end: String, count: Int, kept: String
+  ) throws {
+    let stem = String(repeating: "x", count: count)
+    let name = OutputPath.fileName(for: try NormalizedURL("http://a.example/\(stem)\(end)"))
+    #expect(name.utf8.count == 255 && name.hasSuffix("x" + kept))
+    // No character is cut.
+    let text = String(repeating: "%E2%82%AC", count: 100)
+    let euros = OutputPath.fileName(for: try NormalizedURL("http://a.example/\(text)\(end)"))
+    #expect(euros.utf8.count > 252 && euros.utf8.count <= 255)
+    #expect(euros.hasPrefix("€€") && euros.hasSuffix(kept) && !euros.contains("\u{FFFD}"))
+  }
+
   @Test func `bytes that are not text are kept`() throws {
     let path = OutputPath.path(for: try NormalizedURL("http://a.example/%FF%FE"))
     #expect(path == Array("http/a.example/".utf8) + [0xFF, 0xFE])

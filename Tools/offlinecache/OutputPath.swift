@@ -22,13 +22,28 @@ enum OutputPath {
 
   /// Returns a file name for a URL within one folder: the last part of the path, with escapes
   /// decoded as in ``path(for:)``, or `index.html`. If that is not UTF-8, all bytes that are not
-  /// ASCII stay encoded.
+  /// ASCII stay encoded. A name that is too long for a file is shortened before its extension.
   static func fileName(for url: NormalizedURL) -> String {
     let (path, _) = split(url.target)
     let part = path.split(separator: slash, omittingEmptySubsequences: false).last ?? []
     if part.isEmpty { return "index.html" }
     let name = safeName(part)
-    return String(validating: name, as: UTF8.self) ?? PercentEncoding.escaped(name) { $0 < 0x80 }
+    return shortened(
+      String(validating: name, as: UTF8.self) ?? PercentEncoding.escaped(name) { $0 < 0x80 })
+  }
+
+  /// The longest name of a file, in bytes (NAME_MAX).
+  private static let longestName = 255
+  /// The longest end of a name that is kept as its extension, in bytes, such as `.tar.gz`.
+  private static let longestExtension = 16
+
+  private static func shortened(_ name: String) -> String {
+    guard name.utf8.count > longestName else { return name }
+    let end = name.utf8.suffix(longestExtension)
+    let kept = end.firstIndex(of: dot).map { name[$0...] } ?? ""
+    var cut = name.utf8.index(name.startIndex, offsetBy: longestName - kept.utf8.count)
+    while cut.samePosition(in: name.unicodeScalars) == nil { cut = name.utf8.index(before: cut) }
+    return String(name[..<cut] + kept)
   }
 
   private static let percent = UInt8(ascii: "%")
