@@ -20,10 +20,10 @@ extension Mender {
     case .waiting:
       guard let document = try readDocument(name, directory, scene.path) else { return false }
       try moveOut(document, variant, scene, directory, shard)
-    case .copy, .refused:
+    case .copy, .refused, .removed:
       // If another entry has taken the place, this may be the only copy.
       let wasRemoved = try wasRemoved(facts)
-      guard placement == .copy || wasRemoved || movesOthers else { return false }
+      guard placement != .refused || wasRemoved || movesOthers else { return false }
       return try takeOut(
         variant, wasRemoved: wasRemoved, scene, shard,
         "it is of another key, whose place has it, or was not whole.")
@@ -74,7 +74,7 @@ extension Mender {
 
   /// Moves the entries of a foreign directory to their places, and the rest of the directory to the
   /// quarantine. A safe repair does the latter only if all of the rest are copies of entries that
-  /// are in their places.
+  /// are in their places, or were removed.
   ///
   /// - Parameters:
   ///   - mayMove: whether the rest may be moved.
@@ -102,7 +102,7 @@ extension Mender {
         case .placed:
           found.bodies.remove(digest)
           try removePlaced(file, digest, &found, directory, path)
-        case .copy:
+        case .copy, .removed:
           found.bodies.remove(digest)
           hasCopies = true
         case .refused: hasOthers = true

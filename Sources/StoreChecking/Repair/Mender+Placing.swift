@@ -82,8 +82,10 @@ extension Mender {
     case placed
     /// The entry is whole in its place, in the same version or a newer one.
     case copy
-    /// The entry is not whole, was removed, or is older than the one in the journal.
+    /// The entry is not whole, or is older than the one in the journal.
     case refused
+    /// The journal has removed the entry, which is not brought back by a copy.
+    case removed
     /// Its place is taken by what is repaired in its turn. A later pass tries again.
     case waiting
   }
@@ -164,16 +166,15 @@ extension Mender {
     // An entry that only the journal has is newer than any file.
     if slot?.isUnsettled == true { return .refused }
     if let slot, slot.digest != entry.digest || slot.length != entry.length { return .refused }
-    // An entry that was removed is not brought back by a copy, nor after the journal is written anew,
-    // without the removal.
+    // Also when the journal was written anew since, without the removal.
     if slot == nil {
       let copy = RepairMemory.Removed(hash, entry.variant, document.sequence)
-      if pass.memory.hasRemoved(copy) { return .refused }
+      if pass.memory.hasRemoved(copy) { return .removed }
       if try catalog.goodbye(
         to: hash, entry.variant, entry.digest, sequence: document.sequence) == .removed
       {
         pass.memory.insert(copy)
-        return .refused
+        return .removed
       }
     }
     if case .others = standing { return .waiting }
