@@ -48,9 +48,11 @@ package enum UserPath {
 
   /// Returns whether the file at a path, or the last link that leads to it, may have been planted;
   /// false if there is no file.
-  package static func isPlanted(_ path: String) -> Bool {
-    let path = Array(path.utf8)
-    return isPlantedLink(path) || isPlanted(try? RealFileSystem().status(userPath: path), path)
+  package static func isPlanted(_ path: String) -> Bool { isPlanted(Array(path.utf8)) }
+
+  /// Returns the same for a path that need not be text.
+  package static func isPlanted(_ path: [UInt8]) -> Bool {
+    isPlantedLink(path) || isPlanted(try? RealFileSystem().status(userPath: path), path)
   }
 
   /// Returns whether a path is a link that may have been planted. The system does not follow such
@@ -58,6 +60,16 @@ package enum UserPath {
   package static func isPlantedLink(_ path: [UInt8]) -> Bool {
     let found = try? RealFileSystem().status(userPath: path, followsLink: false)
     return found?.kind == .link && isPlanted(found, path)
+  }
+
+  /// Returns whether a path, or one of the folders on it, is such a link.
+  package static func hasPlantedLink(_ path: [UInt8]) -> Bool {
+    let slash = UInt8(ascii: "/")
+    var place = path.first == slash ? [] : [UInt8(ascii: ".")]
+    return path.split(separator: slash).contains { part in
+      place += [slash] + part
+      return isPlantedLink(place)
+    }
   }
 
   /// Returns what a symbolic link leads to, or `nil` if there is no link at the path; readlink(2).

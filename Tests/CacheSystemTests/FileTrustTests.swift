@@ -64,6 +64,9 @@ struct FileTrustTests {
     #expect(!UserPath.isPlanted(path) && !UserPath.isPlantedLink(Array(path.utf8)))
     unsafe #expect(chmod(folder.path, 0o1777) == 0)
     #expect(UserPath.isPlanted(path) && UserPath.isPlantedLink(Array(path.utf8)) == isLink)
+    for end in ["", "/", "/."] {
+      #expect(UserPath.hasPlantedLink(Array((path + end).utf8)) == isLink)
+    }
     #expect(!UserPath.isPlanted(folder.path + "/none"))
   }
 

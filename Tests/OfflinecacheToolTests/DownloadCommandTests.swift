@@ -60,6 +60,22 @@ import ToolTesting
     #expect(try tool.read(tool.path("f/a")) == [0x61])
   }
 
+  @Test(.enabled(if: geteuid() == 0, "another user's files are needed"))
+  func `a folder is not a link that another user has planted`() throws {
+    let (tool, origin) = (ToolRun(), try LoopbackOrigin())
+    defer { origin.stop() }
+    origin.set("/a", page("a"))
+    let (shared, victim) = (tool.path("shared"), tool.path("victim"))
+    // Safety: the paths are passed as zero-terminated copies that live during the calls.
+    for path in [shared, victim] { unsafe #expect(mkdir(path, 0o700) == 0) }
+    try makeLink("\(shared)/f", to: victim)
+    unsafe #expect(lchown("\(shared)/f", 65_534, 65_534) == 0)
+    unsafe #expect(chmod(shared, 0o1777) == 0)
+    let run = try tool.run("download", "\(origin.base)/a", "--output-dir", "\(shared)/f")
+    #expect(run.status == 2 && run.errors.contains("\(shared)/f: cannot be written"))
+    #expect(try names(in: victim).isEmpty)
+  }
+
   @Test func `a digest is that of the file that is named`() throws {
     let (tool, origin) = (ToolRun(), try LoopbackOrigin())
     defer { origin.stop() }

@@ -28,6 +28,56 @@ import ToolTesting
     }
   }
 
+  /// In a folder that all may write to, another user has put a link in the place of a folder, or a
+  /// folder with a link.
+  @Test(
+    .enabled(if: geteuid() == 0, "another user's files are needed"),
+    arguments: ["http", "http/%", "."])
+  func `nothing is written through what another user has planted`(place: String) throws {
+    let (tool, origin) = (ToolRun(), try LoopbackOrigin())
+    defer { origin.stop() }
+    origin.set("/a", OriginAnswer("hello"))
+    let (shared, victim) = (tool.path("shared"), tool.path("victim"))
+    let folder = place == "." ? "\(shared)/named" : shared
+    for path in [shared, victim] {
+      try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    }
+    let host = origin.base.dropFirst("http://".count)
+    var planted = place == "." ? [folder] : ["\(shared)/http"]
+    if place == "http/%" {
+      try FileManager.default.createDirectory(
+        atPath: planted[0], withIntermediateDirectories: true)
+      planted.append("\(planted[0])/\(host)")
+    }
+    try makeLink(planted[planted.count - 1], to: victim)
+    // Safety: the paths are passed as zero-terminated copies that live during the calls.
+    for path in planted { unsafe #expect(lchown(path, 65_534, 65_534) == 0) }
+    unsafe #expect(chmod(shared, 0o1777) == 0)
+    let run = try tool.run("fetch", "\(origin.base)/a", "--output-dir", folder)
+    #expect(run.status == 2 && run.errors.contains("cannot be written: Operation not permitted"))
+    #expect(try names(in: victim).isEmpty)
+    // A folder of another user that is named is meant.
+    if planted.count > 1 { return }
+    let file = try tool.run("fetch", "\(origin.base)/a", "-o", "\(planted[0])/a")
+    #expect(file.status == 2 && file.errors.contains("/a: cannot be written: Operation not"))
+    #expect(try names(in: victim).isEmpty)
+  }
+
+  @Test func `one's own links and folders are followed`() throws {
+    let (tool, origin) = (ToolRun(), try LoopbackOrigin())
+    defer { origin.stop() }
+    origin.set("/a", OriginAnswer("hello"))
+    let (folder, real) = (tool.path("folder"), tool.path("real"))
+    for path in [folder, real] {
+      try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    }
+    try makeLink("\(folder)/http", to: real)
+    // Safety: the path is passed as a zero-terminated copy that lives during the call.
+    unsafe #expect(chmod(folder, 0o1777) == 0)
+    #expect(try tool.run("fetch", "\(origin.base)/a", "--output-dir", folder).status == 0)
+    #expect(try names(in: real).count == 1)
+  }
+
   @Test func `a body that cannot be written is stored`() throws {
     let (tool, origin) = (ToolRun(), try LoopbackOrigin())
     defer { origin.stop() }

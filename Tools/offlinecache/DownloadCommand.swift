@@ -123,7 +123,7 @@ enum DownloadCommand: ToolCommand {
     return possible
   }
 
-  /// Checks the combinations that the declarations cannot express.
+  /// Checks the combinations that the declarations cannot express, and the folder.
   private static func check(_ invocation: Invocation) throws {
     if invocation[restart], invocation[resume] || invocation[refresh] {
       throw invocation.usageError(
@@ -132,6 +132,7 @@ enum DownloadCommand: ToolCommand {
     if invocation[sliding], invocation[expires] == nil {
       throw invocation.usageError("--sliding needs --expires", remedy: "say for how long")
     }
+    try OutputFolder.checkLinks(invocation.value(of: folder))
   }
 
   /// Returns the downloads for the URLs of the command line and, with --resume, for interrupted

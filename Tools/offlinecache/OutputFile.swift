@@ -25,9 +25,7 @@ final class OutputFile {
       output = Output(descriptor: copy, name: argument.description)
       return
     }
-    if UserPath.isPlantedLink(argument.bytes) {
-      throw OutputError(path: argument.description, errno: SystemError.othersFile.code)
-    }
+    try OutputFolder.checkLinks(argument)
     try checkOutsideStores(argument)
     let place = Self.place(of: argument.bytes)
     path = place.path

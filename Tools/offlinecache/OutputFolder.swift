@@ -12,13 +12,22 @@ final class OutputFolder: Sendable {
   /// The files opened so far, which appear under their names later.
   private let files = Lock<Set<[UInt8]>>([])
 
-  /// - Throws: `OutputError` if the folder is in that of a store.
+  /// - Throws: `OutputError` if the folder is in that of a store, or behind a planted link.
   init(_ path: Argument) throws(OutputError) {
+    try Self.checkLinks(path)
     try checkOutsideStores(path)
     self.path = path.bytes
   }
 
+  /// Throws if another user may have put a link into the path of a folder.
+  static func checkLinks(_ path: Argument) throws(OutputError) {
+    guard UserPath.hasPlantedLink(path.bytes) else { return }
+    throw OutputError(path: path.description, errno: SystemError.othersFile.code)
+  }
+
   /// Opens the file for the body of a URL, and creates the folders above it.
+  ///
+  /// - Throws: `OutputError`, also if another user may have put one of the folders there.
   func open(for url: NormalizedURL) throws(OutputError) -> OutputFile {
     let parts = OutputPath.path(for: url).split(separator: slash)
     let file = try files.withLock { files throws(OutputError) -> [UInt8] in
@@ -28,6 +37,11 @@ final class OutputFolder: Sendable {
         let kind = fileKind(file)
         if files.contains(file) || (kind != nil && kind != .directory) { file.append(Self.mark) }
         if fileKind(file) != .directory { try Self.makeFolders(file) }
+        // Only now, as a link may also appear in place of a missing folder.
+        if UserPath.isPlanted(file) {
+          throw OutputError(
+            path: String(decoding: file, as: UTF8.self), errno: SystemError.othersFile.code)
+        }
       }
       file += [slash] + (parts.last ?? [])
       if fileKind(file) == .directory { file.append(Self.mark) }
