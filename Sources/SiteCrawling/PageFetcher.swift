@@ -78,11 +78,16 @@ struct PageFetcher: Sendable {
       let status = response.head.status
       guard (200...299).contains(status) else {
         response.body.cancel()
-        return status < 500
+        return status < 500 && status != 429
           ? .success(.allowingAll)
           : .failure(NoRules(reason: "\(url): the server answered \(status); try again later"))
       }
       let end = ContinuousClock.now + options.longestBody
+      if response.head.fields.contentCodings != nil {
+        response.body.cancel()
+        return .failure(
+          NoRules(reason: "\(url): it came with a content coding, so its rules are not known"))
+      }
       var bytes: [UInt8] = []
       while bytes.count <= RobotsRules.maximumBytes, let piece = try await response.body.next() {
         bytes += piece

@@ -7,7 +7,7 @@ import Testing
 @testable import SiteCrawling
 
 @Suite(.timeLimit(.minutes(2))) struct PageFetcherTests {
-  @Test(arguments: [(404, true), (403, true), (429, true), (500, false), (503, false)])
+  @Test(arguments: [(404, true), (403, true), (429, false), (500, false), (503, false)])
   func `without a robots_txt everything is allowed, unless the server fails`(
     status: Int, isAllowed: Bool
   ) async throws {
@@ -16,6 +16,18 @@ import Testing
     ])
     let summary = try await crawl.run()
     #expect(summary.fetched == (isAllowed ? 1 : 0) && summary.failed == (isAllowed ? 0 : 1))
+  }
+
+  @Test(arguments: ["br", "zstd", "x-foo"])
+  func `a robots_txt whose coding is not removed allows nothing`(coding: String) async throws {
+    let coded = Answer([[0x0F, 0x0D, 0x80]], fields: [HTTPField("Content-Encoding", coding)])
+    let crawl = try Crawl(["http://a.test/robots.txt": coded, "http://a.test/": page("")])
+    let summary = try await crawl.run()
+    #expect(summary.failed == 1 && crawl.asked == [])
+    guard case .failed(let reason) = crawl.outcomes["http://a.test/"] else {
+      return #expect(Bool(false))
+    }
+    #expect(reason.hasPrefix("http://a.test/robots.txt: it came with a content coding"))
   }
 
   @Test(arguments: [429, 503])
