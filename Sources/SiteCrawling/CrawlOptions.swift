@@ -39,6 +39,8 @@ package struct CrawlOptions: Sendable {
   package static let maximumRetries = 3
   /// The longest wait before that, in seconds. If a server asks for more, the request has failed.
   static let maximumWait: Int64 = 60
+  /// The limit of ``lifetime`` for a robots.txt, in seconds (RFC 9309, section 2.4).
+  static let longestRulesLifetime: Int64 = 86_400
   /// After so many failed connections in a row, a host is not asked any more.
   package static let maximumFailures = 5
 }

@@ -73,6 +73,7 @@ struct PageFetcher: Sendable {
   /// fresh there.
   func rules(at url: NormalizedURL) async -> Result<RobotsRules, NoRules> {
     do throws(ClientError) {
+      let lifetime = options.lifetime.map { min($0, CrawlOptions.longestRulesLifetime) }
       let response = try await answer(
         to: HTTPRequest(url: url), FetchOptions(lifetime: options.lifetime))
       let status = response.head.status

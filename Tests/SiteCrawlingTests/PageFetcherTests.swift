@@ -30,6 +30,22 @@ import Testing
     #expect(reason.hasPrefix("http://a.test/robots.txt: it came with a content coding"))
   }
 
+  /// RFC 9309, section 2.4.
+  @Test func `the caller's lifetime holds for a robots_txt for a day at most`() async throws {
+    let crawl = try Crawl([
+      "http://a.test/robots.txt": Answer("", fields: fresh()), "http://a.test/": page(""),
+    ])
+    let clock = TestClock()
+    crawl.clock = clock
+    let options = CrawlOptions(depth: 0, lifetime: 7 * 86_400)
+    for (hours, count) in [(0.0, 1), (23, 1), (2, 2)] {
+      clock.advance(bySeconds: hours * 3600)
+      _ = try await crawl.run("http://a.test/", options)
+      #expect(crawl.transport.requests.count { $0.url.target == "/robots.txt" } == count)
+    }
+    #expect(crawl.asked == ["a.test/"])
+  }
+
   @Test(arguments: [429, 503])
   func `a busy server is asked again when it says, a few times`(status: Int) async throws {
     let crawl = try Crawl([:])

@@ -21,7 +21,7 @@ enum CrawlCommand: ToolCommand {
     help: "The number of connections to one host; several hosts are always fetched from at once")
   private static let freshFor = Option(
     "fresh-for", .seconds, defaultText: "as the server says",
-    help: "Do not ask again for what came within this time")
+    help: "Do not ask again for what came within this time; for robots.txt, a day at most")
   private static let quiet = Flag(
     "quiet", short: "q", help: "Print failures only, no progress and no summary")
 

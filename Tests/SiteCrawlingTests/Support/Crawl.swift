@@ -1,5 +1,6 @@
 import CacheClient
 import CacheStore
+import CacheSystem
 import ClientTesting
 import SiteCrawling
 import Synchronization
@@ -15,6 +16,7 @@ final class Crawl {
   let folder = TemporaryFolder()
   let transport: ScriptedTransport
   let store: Store
+  var clock: any WallClock = SystemClock()
   var outcomes: [String: CrawlOutcome] = [:]
   var sources: [String: String] = [:]
   private let waitsBefore = Waits()
@@ -35,7 +37,8 @@ final class Crawl {
     clientOptions.rules.keepsHistory = true
     var options = options
     options.wait = { [waitsBefore] wait in waitsBefore.all.withLock { $0.append(wait) } }
-    let client = CachingClient(store: store, transport: transport, options: clientOptions)
+    let client = CachingClient(
+      store: store, transport: transport, options: clientOptions, clock: clock)
     return await Crawler(client: client, options: options).run([try NormalizedURL(start)]) {
       item, outcome, _, _ in
       outcomes[item.url.string] = outcome
