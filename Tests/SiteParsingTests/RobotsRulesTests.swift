@@ -1,5 +1,6 @@
 import HTTPSemantics
 import SiteParsing
+import TestSupport
 import Testing
 
 @Suite struct RobotsRulesTests {
@@ -34,6 +35,31 @@ import Testing
     pattern: String, target: String, isAllowed: Bool
   ) throws {
     #expect(try allows("User-agent: *\nDisallow: \(pattern)\n", target) == isAllowed)
+  }
+
+  @Test(arguments: 1...20 as ClosedRange<UInt64>)
+  func `asterisks stand for anything in the path`(seed: UInt64) throws {
+    var random = SplitMix64(seed: seed)
+    for _ in 0..<200 {
+      let target = "/" + String((0..<20).map { _ in "ab".randomElement(using: &random)! })
+      let pattern =
+        "/" + String((0..<8).map { _ in "aabb*".randomElement(using: &random)! })
+        + ["", "$"].randomElement(using: &random)!
+      let isMatch = Self.matches(pattern[...], target[...])
+      let isAllowed = try allows("user-agent: *\ndisallow: \(pattern)", target)
+      #expect(isAllowed != isMatch, "\(pattern) \(target)")
+    }
+  }
+
+  /// Matches as RFC 9309, section 2.2.3, describes it, by trying everything.
+  private static func matches(_ pattern: Substring, _ path: Substring) -> Bool {
+    switch pattern.first {
+    case nil: true
+    case "$": path.isEmpty
+    case "*":
+      matches(pattern.dropFirst(), path) || !path.isEmpty && matches(pattern, path.dropFirst())
+    case let letter: letter == path.first && matches(pattern.dropFirst(), path.dropFirst())
+    }
   }
 
   @Test func `the longest pattern decides, and allowing wins`() throws {
