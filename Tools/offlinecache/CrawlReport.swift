@@ -46,8 +46,8 @@ final class CrawlReport: Sendable {
     progress.finish()
     try lines.flush()
     let summary = try result.get()
-    if asJSON { try Output.printLines([json(summary).line]) }
     guard !isQuiet else { return summary }
+    if asJSON { try Output.printLines([json(summary).line]) }
     let seconds = ((ContinuousClock.now - start) / .milliseconds(10)).rounded() / 100
     printMessage(
       "\(summary.fetched) fetched, \(summary.stored) in the store before, "
