@@ -75,7 +75,7 @@ struct PageFetcher: Sendable {
     do throws(ClientError) {
       let lifetime = options.lifetime.map { min($0, CrawlOptions.longestRulesLifetime) }
       let response = try await answer(
-        to: HTTPRequest(url: url), FetchOptions(lifetime: options.lifetime))
+        to: HTTPRequest(url: url), FetchOptions(lifetime: lifetime))
       let status = response.head.status
       guard (200...299).contains(status) else {
         response.body.cancel()
@@ -83,12 +83,12 @@ struct PageFetcher: Sendable {
           ? .success(.allowingAll)
           : .failure(NoRules(reason: "\(url): the server answered \(status); try again later"))
       }
-      let end = ContinuousClock.now + options.longestBody
       if response.head.fields.contentCodings != nil {
         response.body.cancel()
         return .failure(
           NoRules(reason: "\(url): it came with a content coding, so its rules are not known"))
       }
+      let end = ContinuousClock.now + options.longestBody
       var bytes: [UInt8] = []
       while bytes.count <= RobotsRules.maximumBytes, let piece = try await response.body.next() {
         bytes += piece
@@ -121,12 +121,7 @@ struct PageFetcher: Sendable {
       return FetchedPage(item: item, outcome: .failed(busy))
     }
     let type = MediaType(response.head.fields)
-    var bytes = try await beginning(of: response, hasReferences: type.hasReferences)
-    if bytes.count == CrawlOptions.maximumPageBytes {
-      // The last reference may be cut, and would be another one.
-      let end = bytes.lastIndex(of: UInt8(ascii: type.isStyle ? "}" : ">"))
-      bytes.removeSubrange((end ?? 0)...)
-    }
+    let bytes = try await beginning(of: response, hasReferences: type.hasReferences)
     if case .notStored(.failed(let error)) = response.body.storing,
       [.leastRecent, .notFound].contains(error.code)
     {
@@ -242,7 +237,7 @@ struct PageFetcher: Sendable {
           .tooManyRedirects(maximum: CrawlOptions.maximumRedirects), url: url.string)
       }
     } else if (200...299).contains(head.status), head.status != 206 {
-      Self.addReferences(in: bytes, type, to: &page)
+      add(Self.references(in: bytes, type), to: &page)
     } else {
       page.outcome = .refused(status: head.status)
     }
@@ -252,9 +247,14 @@ struct PageFetcher: Sendable {
   /// to. Further ones are left out.
   private static let maximumURLBytes = 16 << 20
 
-  private static func addReferences(
-    in bytes: [UInt8], _ type: MediaType, to page: inout FetchedPage
-  ) {
+  private static func references(in bytes: [UInt8], _ type: MediaType) -> References {
+    var bytes = bytes
+    let isLong = bytes.count == CrawlOptions.maximumPageBytes
+    if isLong {
+      // The last reference may be cut, and would be another one.
+      let end = bytes.lastIndex(of: UInt8(ascii: type.isStyle ? "}" : ">"))
+      bytes.removeSubrange((end ?? 0)...)
+    }
     var found = References()
     if type.isStyle {
       found.add(style: bytes)
@@ -263,31 +263,48 @@ struct PageFetcher: Sendable {
       found = LinkExtractor.references(in: bytes, charset: type.charset) {
         Task.isCancelled || threadNanoseconds() > end
       }
-      if found.isCut, case .kept = page.outcome {
-        page.outcome =
-          Task.isCancelled
-          ? .leftOut : .failed("it takes too long to read, so some of its links are not seen")
-      }
     }
-    let base = found.base.flatMap { try? page.item.url.resolving($0) } ?? page.item.url
+    if isLong { found.cut = found.cut ?? "it is longer than 16 MiB" }
+    return found
+  }
+
+  /// Adds the references that the crawl follows to a page, which fails if not all were found.
+  private func add(_ found: References, to page: inout FetchedPage) {
+    var cut = found.cut
+    let item = page.item
+    let isFollowed: [Reference.Kind: Bool] = [
+      .requisite: item.nesting < CrawlOptions.maximumNesting,
+      .link: !found.forbidsFollowing && item.depth < options.depth,
+    ]
+    var longKinds = found.longKinds
+    let base = found.base.flatMap { try? item.url.resolving($0) } ?? item.url
     // A link may lead to what is a part of the document, too.
     var seen: [Reference.Kind: Set<NormalizedURL>] = [:]
     // With a hostile base, each short reference takes long to resolve, and becomes a long URL.
     let length = base.string.utf8.prefix { $0 != UInt8(ascii: "?") }.count
     var room = Self.maximumURLBytes
-    for reference in found.all {
+    for reference in found.all where isFollowed[reference.kind] == true {
       room -= length + reference.text.utf8.count
-      if room < 0 { return }
-      guard let target = try? base.resolving(reference.text),
-        target.string.utf8.count <= References.maximumLength,
-        seen[reference.kind, default: []].insert(target).inserted
-      else { continue }
-      switch reference.kind {
-      case .requisite: page.requisites.append(target)
-      case .link where !found.forbidsFollowing: page.links.append(target)
-      case .link: break
+      if room < 0 {
+        cut = cut ?? "it has more than 16 MiB of URLs"
+        break
+      }
+      guard let target = try? base.resolving(reference.text) else { continue }
+      if target.string.utf8.count > References.maximumLength {
+        longKinds.insert(reference.kind)
+      } else if seen[reference.kind, default: []].insert(target).inserted {
+        switch reference.kind {
+        case .requisite: page.requisites.append(target)
+        case .link: page.links.append(target)
+        }
       }
     }
+    if longKinds.contains(where: { isFollowed[$0] == true }) {
+      cut = cut ?? "it has a URL of more than \(References.maximumLength) bytes"
+    }
+    guard let cut, case .kept = page.outcome else { return }
+    page.outcome =
+      Task.isCancelled ? .leftOut : .failed("\(cut), so some of its links are not seen")
   }
 
   /// Returns why an answer is not there without a network; `nil` if it is.

@@ -43,9 +43,13 @@ final class ElementReader {
         references.add(.requisite, source)
       }
     case "base":
-      guard references.base == nil, let base = values["href"].map({ References.trimmed($0) }),
-        base.utf8.count <= References.maximumLength
+      guard references.base == nil, let base = values["href"].map({ References.trimmed($0) })
       else { return }
+      let limit = References.maximumLength
+      guard base.utf8.count <= limit else {
+        references.cut = references.cut ?? "it has a base of more than \(limit) bytes"
+        return
+      }
       references.base = base
     case "meta": readMeta(values)
     default: break

@@ -143,7 +143,7 @@ private final class ParserRun {
   func read(_ target: UnsafeMutableRawBufferPointer) -> Int32 {
     if position < bytes.count, mustEnd() {
       position = bytes.count
-      elements.references.isCut = true
+      elements.references.cut = "it takes too long to read"
     }
     let count = min(target.count, bytes.count - position)
     // Safety: the room is for more bytes than are copied.
@@ -154,7 +154,11 @@ private final class ParserRun {
 
   func start(_ name: String, _ values: [String: String]) {
     // Safety: the context lives as long as the parser runs.
-    if unsafe context.pointee.nameNr > LinkExtractor.maximumDepth { unsafe xmlStopParser(context) }
+    let depth = LinkExtractor.maximumDepth
+    if unsafe context.pointee.nameNr > depth {
+      elements.references.cut = "it has more than \(depth) elements within one another"
+      unsafe xmlStopParser(context)
+    }
     isInStyle = name == "style"
     elements.read(name, values)
   }

@@ -31,23 +31,42 @@ package struct References: Sendable, Hashable {
   package private(set) var all: [Reference] = []
   /// Whether the document asks that no link of it is followed (`<meta name=robots>`).
   package var forbidsFollowing = false
-  /// Whether the document was not read to its end.
-  package var isCut = false
+  /// Why not all references of the document are here; `nil` if they are, but for ``longKinds``.
+  package var cut: String?
+  /// The kinds of the references that are left out because they are too long.
+  package private(set) var longKinds: Set<Reference.Kind> = []
 
   package init() {}
 
   /// Adds a reference, unless it is empty, too long, one too many, or within the document itself.
   package mutating func add(_ kind: Reference.Kind, _ text: some StringProtocol) {
-    guard text.utf8.count <= Self.maximumLength, all.count < Self.maximumCount else { return }
+    guard text.utf8.count <= Self.maximumLength else {
+      if Self.mayLeadElsewhere(text) { longKinds.insert(kind) }
+      return
+    }
     let bare = Self.trimmed(text)
-    if !bare.isEmpty, bare.utf8.first != UInt8(ascii: "#") { all.append(Reference(kind, bare)) }
+    guard !bare.isEmpty, bare.utf8.first != UInt8(ascii: "#") else { return }
+    guard all.count < Self.maximumCount else {
+      cut = cut ?? "it has more than \(Self.maximumCount) links"
+      return
+    }
+    all.append(Reference(kind, bare))
+  }
+
+  /// Returns whether a URL may be that of another resource, to judge by its beginning: it is no
+  /// fragment, and has no scheme such as `data`.
+  private static func mayLeadElsewhere(_ text: some StringProtocol) -> Bool {
+    let start = trimmed(text.prefix(32)).lowercased()
+    let scheme = start.prefix { $0.isLetter || $0.isNumber || "+-.".contains($0) }
+    if start[scheme.endIndex...].first == ":" { return scheme == "http" || scheme == "https" }
+    return start.first != "#"
   }
 
   /// Adds the URLs of `srcset`: candidates with a comma between them, each a URL and descriptors
   /// (HTML, section 4.8.4.2.1). A URL may have commas, but does not end in one.
   package mutating func add(sourceSet text: String) {
     var rest = text.utf8[...]
-    while all.count < Self.maximumCount {
+    while true {
       rest = rest.drop { isSpace($0) || $0 == comma }
       if rest.isEmpty { return }
       let url = rest.prefix { !isSpace($0) }

@@ -13,12 +13,12 @@ package struct StyleScanner {
 
   private init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-  /// Returns the URLs in the order of the text, at most ``References/maximumCount``.
+  /// Returns the URLs in the order of the text, at most one more than ``References/maximumCount``.
   ///
   /// - Complexity: O(*n*).
   package static func references(in bytes: [UInt8]) -> [String] {
     var scanner = StyleScanner(bytes)
-    while scanner.index < bytes.count, scanner.found.count < References.maximumCount {
+    while scanner.index < bytes.count, scanner.found.count <= References.maximumCount {
       scanner.step()
     }
     return scanner.found

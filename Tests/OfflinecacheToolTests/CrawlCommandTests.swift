@@ -72,6 +72,22 @@ import ToolTesting
     #expect(quiet.errors.isEmpty && quiet.lines == Array(run.lines.dropLast()))
   }
 
+  @Test func `a page that is not read to its end is a failure`() throws {
+    let (tool, origin) = (ToolRun(), try site())
+    defer { origin.stop() }
+    let deep = String(repeating: "<b>", count: 2100) + "<a href=/b></a>"
+    origin.set("/deep", OriginAnswer(deep, fields: html))
+    let run = try tool.run("crawl", "\(origin.base)/deep")
+    #expect(run.status == 2)
+    #expect(
+      run.lines == [
+        "\(origin.base)/deep: it has more than 2000 elements within one another, so some of its "
+          + "links are not seen"
+      ])
+    #expect(run.errors.hasPrefix("0 fetched, 0 in the store before, 0 not found, 1 failed"))
+    #expect(try tool.run("fetch", "--offline", "\(origin.base)/deep").status == 0)
+  }
+
   @Test func `the limit and mistakes have statuses of their own`() throws {
     let (tool, origin) = (ToolRun(), try site())
     let full = try tool.run("crawl", "\(origin.base)/", "--limit", "20")

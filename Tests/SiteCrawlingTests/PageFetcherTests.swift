@@ -262,6 +262,51 @@ import Testing
     let crawl = try Crawl(["http://a.test/": page(text)])
     _ = try await crawl.run()
     #expect(crawl.asked == ["a.test/", "a.test/x"])
+    try expectCut(crawl, "http://a.test/", "16 MiB of URLs")
+  }
+
+  private func expectCut(_ crawl: Crawl, _ url: String, _ words: String) throws {
+    let outcome = try #require(crawl.outcomes[url])
+    guard case .failed(let reason) = outcome else {
+      Issue.record("\(words): \(outcome)")
+      return
+    }
+    #expect(reason.contains(words) && reason.hasSuffix(", so some of its links are not seen"))
+  }
+
+  @Test(arguments: [
+    ("", ("<b>", 2100), "", "2000 elements"),
+    ("", ("<img src=i>", 100_001), "", "100000 links"),
+    ("<img src='/", ("a", 9000), "'>", "a URL of more than 8192 bytes"),
+    ("<a href='", ("a", 8190), "'></a>", "a URL of more than 8192 bytes"),
+  ])
+  func `a page of which not all is searched is named`(
+    start: String, middle: (String, count: Int), end: String, words: String
+  ) async throws {
+    let text = start + String(repeating: middle.0, count: middle.count) + end
+    let crawl = try Crawl(["http://a.test/": page(text), "http://a.test/i": Answer("x")])
+    let summary = try await crawl.run()
+    #expect(summary.failed == 1 && summary.notFound == 0)
+    try expectCut(crawl, "http://a.test/", words)
+  }
+
+  @Test(arguments: [
+    "<img src='data:image/png,", "<a href=' JavaScript:", "<a href='#", "<a rel=nofollow href='/",
+  ])
+  func `what is no URL to fetch may be long`(start: String) async throws {
+    let text = "\(start)\(String(repeating: "a", count: 9000))'>"
+    let crawl = try Crawl(["http://a.test/": page(text)])
+    #expect(try await crawl.run().fetched == 1)
+  }
+
+  @Test func `a long link that would not be followed is no failure`() async throws {
+    let long = "<a href='/\(String(repeating: "a", count: 9000))'></a>"
+    let crawl = try Crawl([
+      "http://a.test/": page(long),
+      "http://a.test/meta": page("<meta name=robots content=nofollow>" + long),
+    ])
+    #expect(try await crawl.run("http://a.test/", CrawlOptions(depth: 0)).fetched == 1)
+    #expect(try await crawl.run("http://a.test/meta").fetched == 1)
   }
 
   @Test func `the beginning of a large page is searched, and all of it is kept`() async throws {
@@ -274,5 +319,7 @@ import Testing
     _ = try await crawl.run()
     #expect(crawl.asked == ["a.test/", "a.test/x"])
     #expect(crawl.outcomes.count == 2)
+    try expectCut(crawl, "http://a.test/", "16 MiB")
+    #expect(crawl.store.contains("GET http://a.test/"))
   }
 }

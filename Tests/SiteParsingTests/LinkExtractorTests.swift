@@ -112,7 +112,8 @@ import Testing
 
   @Test func `a base that is too long is none`() {
     let long = String(repeating: "a", count: References.maximumLength + 1)
-    #expect(found("<base href='/\(long)/'><a href=x>").base == nil)
+    let cut = found("<base href='/\(long)/'><a href=x>")
+    #expect(cut.base == nil && cut.cut == "it has a base of more than 8192 bytes")
     #expect(found("<base href='/b/'><a href=x>").base == "/b/")
   }
 
@@ -130,15 +131,25 @@ import Testing
         steps += 1
         return steps > 20
       }
-      #expect(found.isCut && steps == 21)
+      #expect(found.cut != nil && steps == 21)
       #expect(found.all == [Reference(.link, "y")])
     }
   }
 
   @Test func `the number and the length of references are bounded`() {
-    let many = String(repeating: "<img src=x>", count: References.maximumCount + 10)
-    #expect(found(many).all.count == References.maximumCount)
+    for (start, reference, end) in [
+      ("", "<img src=x>", ""), ("<style>", "a{b:url(x)}", "</style>"),
+      ("<img srcset='", "x, ", "'>"),
+    ] {
+      for (more, cut) in [(0, nil), (1, "it has more than 100000 links")] {
+        let many = String(repeating: reference, count: References.maximumCount + more)
+        let found = found(start + many + end)
+        #expect(found.all.count == References.maximumCount && found.cut == cut, "\(reference)")
+      }
+    }
     let long = String(repeating: "x", count: References.maximumLength + 1)
     #expect(found("<img src=\(long)>").all.isEmpty)
+    #expect(found("<img src=\(long)>").longKinds == [.requisite])
+    #expect(found("<img src=data:\(long)>").longKinds == [])
   }
 }
