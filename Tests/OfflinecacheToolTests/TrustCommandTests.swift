@@ -78,6 +78,24 @@ import ToolTesting
     #expect(try trust("--system", "--", "env").status == 64)
   }
 
+  /// A program of another process group gets no input from the terminal, but is stopped (SIGTTIN).
+  @Test func `certutil can ask for a password on the terminal`() throws {
+    #expect(try run(["ca", "create"]).status == 0)
+    let script = """
+      #!/bin/sh
+      set -- $(ps -o pgid= -p $$) $(ps -o pgid= -p $PPID)
+      [ $# = 2 ] && [ "$1" = "$2" ]
+      """
+    let fake = "\(state.path)/certutil"
+    try Data(script.utf8).write(to: URL(filePath: fake))
+    try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: fake)
+    let profile = TemporaryFolder()
+    try Data().write(to: URL(filePath: "\(profile.path)/cert9.db"))
+    let result = try trust(
+      "--profile", profile.path, variables: ["PATH=\(state.path):/usr/bin:/bin"])
+    #expect(result.status == 0, "\(result.errors)")
+  }
+
   @Test(
     .enabled(if: FileManager.default.isExecutableFile(atPath: certutil), "install libnss3-tools"))
   func `makes a browser profile trust it, and undoes that`() throws {

@@ -77,7 +77,8 @@ final class Browser {
     try kind == .chromium ? profile.makeForChromium() : profile.makeForFirefox(proxy)
     let page = url?.string ?? "http://\(proxy)\(ProxyStatus.sitesPath)"
     let words = switches(profile.path, proxy) + arguments + [Argument(page)]
-    let started = try ProgramRun(path, words, environment: Self.environment(home))
+    let started = try ProgramRun(
+      path, words, environment: Self.environment(home), hasGroup: true)
     program = started
     signals.beforeForcedEnd {
       started.send(SIGKILL)
@@ -102,7 +103,8 @@ final class Browser {
   private static func remove(_ folder: String) {
     // A process of the browser may still have been writing.
     for _ in 0..<3 {
-      if (try? ProgramRun.run("/bin/rm", "-rf", "--", folder)) == 0 { return }
+      let removal = try? ProgramRun("/bin/rm", ["-rf", "--", Argument(folder)], hasGroup: true)
+      if removal?.wait() == 0 { return }
     }
     printMessage("offlinecache: \(terminalSafe(folder)) could not be removed; remove it")
   }

@@ -4,7 +4,6 @@ import CommandLineTools
 
 /// Another program, which this one starts.
 struct ProgramRun: Sendable {
-  /// The process, which is the first of its own group.
   private let process: pid_t
 
   /// Starts a program with the standard output and the standard error of this one, and no input.
@@ -14,9 +13,11 @@ struct ProgramRun: Sendable {
   ///   - arguments: Its arguments, without its name.
   ///   - environment: Its environment, each member with an equals sign.
   ///   - discarded: The descriptors whose output is thrown away: 1, 2, both or none.
+  ///   - hasGroup: Whether it is the first of a process group of its own: Ctrl-C does not end it, and
+  ///     it cannot ask for anything on the terminal.
   init(
     _ path: String, _ arguments: [Argument], environment: [Argument] = ProgramRun.environment(),
-    discarded: [Int32] = []
+    discarded: [Int32] = [], hasGroup: Bool = false
   ) throws {
     #if canImport(Darwin)
       var actions: posix_spawn_file_actions_t?
@@ -43,8 +44,8 @@ struct ProgramRun: Sendable {
     for number in [SIGPIPE, SIGXFSZ] { unsafe sigaddset(&defaults, number) }
     unsafe posix_spawnattr_setsigdefault(&attributes, &defaults)
     unsafe posix_spawnattr_setpgroup(&attributes, 0)
-    unsafe posix_spawnattr_setflags(
-      &attributes, Int16(POSIX_SPAWN_SETSIGDEF) | Int16(POSIX_SPAWN_SETPGROUP))
+    let flags = hasGroup ? POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP : POSIX_SPAWN_SETSIGDEF
+    unsafe posix_spawnattr_setflags(&attributes, Int16(flags))
     var started: pid_t = 0
     let result = unsafe Self.withStrings([Argument(path)] + arguments) { words in
       unsafe Self.withStrings(environment) { variables in
@@ -65,10 +66,10 @@ struct ProgramRun: Sendable {
     return signal == 0 ? (status >> 8) & 0xFF : 128 + signal
   }
 
-  /// Sends a signal to the program, and to those that it has started.
+  /// Sends a signal to the program, which has a group of its own, and to those that it has started.
   func send(_ signal: Int32) { kill(-process, signal) }
 
-  /// Whether the program, or one that it has started, still runs.
+  /// Whether the program, which has a group of its own, or one that it has started still runs.
   var isRunning: Bool { kill(-process, 0) == 0 }
 
   /// Runs a program to its end.
