@@ -169,5 +169,12 @@ import ToolTesting
       #expect(result.status == 64)
       #expect(result.errors.contains("such as example.org:443"))
     }
+
+    @Test(arguments: ["--timeout", "--interval"])
+    func `a time of a probe needs one`(option: String) throws {
+      let result = try ToolRun().run("reachability", option, "2")
+      #expect(result.status == 64)
+      #expect(result.errors.contains("\(option) needs --probe"))
+    }
   }
 #endif

@@ -43,6 +43,10 @@ enum ReachabilityCommand: ToolCommand {
   private static let constrainedStatus = ExitStatus(rawValue: 3)
 
   static func run(_ invocation: Invocation) async throws -> ExitStatus {
+    for (option, name) in [(timeout, "--timeout"), (interval, "--interval")]
+    where invocation[probe] == nil && !invocation.all(option).isEmpty {
+      throw invocation.usageError("\(name) needs --probe", remedy: "name a server with it")
+    }
     let reachability = try SystemReachability(options(invocation))
     Interruption.onRequest { reachability.stop() }
     let output = Output.standard()
