@@ -39,7 +39,7 @@ extension ValueKind where Value == Duration {
       "TIME", expected: "a number of seconds, or a time such as 30s, 5m, 12h or 7d",
       describe: describeDuration
     ) { text in
-      if let seconds = Int64(text), seconds >= 0 { return .seconds(seconds) }
+      if text.utf8.allSatisfy(isDigit), let seconds = Int64(text) { return .seconds(seconds) }
       return parseDuration(Argument(text))
     }
   }

@@ -125,11 +125,13 @@ where Value: CaseIterable & RawRepresentable & Sendable, Value.RawValue == Strin
 }
 
 extension ValueKind where Value == Int {
-  /// A whole number within bounds, in decimal; underscores may group digits.
+  /// A whole number within bounds: digits, with `-` before them if it is below zero.
   package static func integer(in bounds: ClosedRange<Int> = 0...Int.max) -> ValueKind {
     ValueKind("N") { argument throws(InvalidValue) in
-      let digits = argument.bytes.filter { $0 != UInt8(ascii: "_") }
-      guard let number = Int(String(decoding: digits, as: UTF8.self)), bounds.contains(number)
+      let isNegative = argument.bytes.first == UInt8(ascii: "-")
+      guard argument.bytes.dropFirst(isNegative ? 1 : 0).allSatisfy(isDigit),
+        let number = argument.text.flatMap({ Int($0) }), number < 0 || !isNegative,
+        bounds.contains(number)
       else { throw InvalidValue(expected: "a whole number " + describe(bounds)) }
       return number
     }

@@ -43,6 +43,15 @@ import Testing
     #expect(parseDuration(Argument(text)) == nil)
   }
 
+  @Test func `seconds are digits, or a duration`() {
+    for (text, number) in [("90", 90), ("1m", 60), ("0", 0), ("007", 7)] {
+      #expect(ValueKind.seconds.value(of: Argument(text)) == .seconds(number))
+    }
+    for text in ["", "+5", "-0", "-5", "1_0", "99999999999999999999"] {
+      #expect(ValueKind.seconds.value(of: Argument(text)) == nil, "\(text)")
+    }
+  }
+
   @Test(
     arguments: [
       (.seconds(30), "30s"), (.seconds(300), "5m"), (.seconds(43_200), "12h"),

@@ -3,14 +3,15 @@ import Testing
 @testable import CommandLineTools
 
 @Suite struct ValueKindTests {
-  @Test(arguments: [("0", 0), ("-3", -3), ("1_000", 1000), ("10000", 10_000)] as [(Argument, Int)])
+  @Test(arguments: [("0", 0), ("-3", -3), ("007", 7), ("10000", 10_000)] as [(Argument, Int)])
   func `a whole number within bounds is read`(argument: Argument, number: Int) throws {
     #expect(try ValueKind.integer(in: -5...10_000).parse(argument) == number)
   }
 
   @Test(
     arguments: [
-      "", "_", "x", "1.5", "10001", "-6", "99999999999999999999", Argument(bytes: [0xC3]),
+      "", "_", "-", "x", "1.5", "10001", "+4", "1_0", "1_000", "-0", "--1", "\u{664}", "-6",
+      "99999999999999999999", Argument(bytes: [0xC3]),
     ])
   func `what is no whole number within bounds is refused`(argument: Argument) {
     #expect(throws: InvalidValue(expected: "a whole number from -5 to 10000")) {
