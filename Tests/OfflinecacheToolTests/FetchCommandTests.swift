@@ -23,6 +23,12 @@ import ToolTesting
     #expect(try tool.run("ls").lines == ["GET \(origin.base)/a"])
   }
 
+  @Test func `a body goes to a file or into a folder`() throws {
+    let run = try ToolRun().run("fetch", "http://localhost:1/", "-o", "a", "--output-dir", "b")
+    #expect(run.status == 64)
+    #expect(run.errors.contains("--output and --output-dir exclude each other; choose one of them"))
+  }
+
   @Test(.enabled(if: SmallVolume.canBeMade, "mount(8) is not allowed here"))
   func `a store that cannot be written serves what is fresh`() throws {
     let (tool, origin) = (ToolRun(), try LoopbackOrigin())

@@ -50,7 +50,8 @@ enum FetchCommand: ToolCommand {
     ])
 
   static func run(_ invocation: Invocation) async throws -> ExitStatus {
-    try check(invocation)
+    try invocation.exclude(offline, refresh)
+    try invocation.exclude(GetCommand.output, folder)
     let addresses = try AddressList.all(invocation, urls)
     if addresses.isEmpty {
       if let list = invocation[AddressList.option] {
@@ -97,15 +98,6 @@ enum FetchCommand: ToolCommand {
       await RemoteOptions.finishOffers(of: tier, client)
       RemoteNumbers.add(tier, to: store)
       return status
-    }
-  }
-
-  /// Checks the combinations that the declarations cannot express.
-  private static func check(_ invocation: Invocation) throws {
-    try invocation.exclude(offline, refresh)
-    if invocation[GetCommand.output] != nil, invocation[folder] != nil {
-      throw invocation.usageError(
-        "-o and --output-dir exclude each other", remedy: "choose one of them")
     }
   }
 
