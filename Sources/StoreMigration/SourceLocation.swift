@@ -3,8 +3,25 @@ internal import CacheSystem
 enum SourceLocation {
   private static let maximumFiles = 10_000
 
+  /// Returns the path of the file or folder that a symbolic link leads to; other paths unchanged.
+  /// What belongs to a database is beside that file, and not beside the link.
+  ///
+  /// A link that the system does not follow, because another user may have planted it, is returned
+  /// unchanged: it cannot be opened, either.
+  static func resolved(_ path: String) throws(SourceError) -> String {
+    let files = RealFileSystem()
+    guard (try? files.status(userPath: Array(path.utf8), followsLink: false).kind) == .link,
+      (try? files.status(userPath: path)) != nil, let real = UserPath.real(Array(path.utf8))
+    else { return path }
+    guard let text = String(validating: real, as: UTF8.self) else {
+      throw SourceError(.notFound, path, "the name of what it leads to is not UTF-8")
+    }
+    return text
+  }
+
   /// Returns the database files for a path: the path itself, or the files in the folder.
   static func databases(at path: String) throws(SourceError) -> [String] {
+    let path = try resolved(path)
     let files = RealFileSystem()
     var hint = ""
     do throws(SystemError) {

@@ -20,6 +20,31 @@ struct SourceLocationTests {
     #expect(sandbox.cause(sandbox.path) == .ambiguous)
   }
 
+  @Test func `what is beside a database is found through a link to it`() throws {
+    let sandbox = try SourceSandbox()
+    for folder in ["real/data", "alias"] {
+      try FileManager.default.createDirectory(
+        atPath: "\(sandbox.path)/\(folder)", withIntermediateDirectories: true)
+    }
+    let script = """
+      import shutil, sqlite3, sys
+      path = sys.argv[1]
+      c = sqlite3.connect(path + '.live', isolation_level=None)
+      c.execute('PRAGMA journal_mode=WAL'); c.executescript(sys.argv[2])
+      c.execute('PRAGMA wal_checkpoint(TRUNCATE)'); c.executescript(sys.argv[3])
+      for end in ['', '-wal']: shutil.copy(path + '.live' + end, path + end)
+      """
+    let rows = Manifest.row("https://h/a") + Manifest.row("https://h/b", "NULL", "'file'")
+    let path = sandbox.path + "/real/m"
+    _ = try Python.run(["-c", script, path, Manifest.table, rows])
+    _ = try sandbox.write("real/data/file", [1, 2, 3])
+    let link = sandbox.path + "/alias/m"
+    try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "../real/m")
+    #expect(try sandbox.rows(link).map { $0.entry?.body.length } == [1, 3])
+    let cache = try SourceCache(path: link, temporaryFolder: sandbox.copies)
+    #expect(cache.path == path)
+  }
+
   @Test func `a database without its -wal, or with a name that is not UTF-8, says so`() throws {
     let sandbox = try SourceSandbox()
     let path = try sandbox.database("a", "PRAGMA journal_mode=WAL;")

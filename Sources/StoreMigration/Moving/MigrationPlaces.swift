@@ -7,6 +7,8 @@ package enum MigrationPlaces {
   /// If the source is a database file, a store may be beside it.
   static func check(source: String, destination: String) throws(MigrationError) {
     guard let from = status(source) else { return }
+    let named = source
+    let source = resolved(source)
     let place = UserPath.upwards(from: Array(destination.utf8))[0]
     let to = try? RealFileSystem().status(userPath: place).identity
     if to == from.identity { throw .same(destination) }
@@ -18,7 +20,7 @@ package enum MigrationPlaces {
     }
     let folder = from.kind == .directory ? source : UserPath.split(source).folder
     if let to, identities(from: folder).contains(to), isStore(place) {
-      throw .sourceInDestination(source, destination)
+      throw .sourceInDestination(named, destination)
     }
   }
 
@@ -29,18 +31,25 @@ package enum MigrationPlaces {
     report: String, source: String, destination: String
   ) throws(MigrationError) {
     let (own, above) = (status(report)?.identity, identities(from: report))
+    let named = source
+    let source = resolved(source)
     if let from = status(source) {
       let files = ["", "-wal", "-shm", "-journal"].compactMap { status(source + $0) }
       let folders = folders(of: source, from).compactMap { status($0) }
       if files.contains(where: { $0.identity == own })
         || folders.contains(where: { above.contains($0.identity) })
       {
-        throw .reportInSource(report, source)
+        throw .reportInSource(report, named)
       }
     }
     if let to = status(destination), above.contains(to.identity) {
       throw .reportInDestination(report, destination)
     }
+  }
+
+  /// Opening the source reports what keeps a link from being resolved.
+  private static func resolved(_ source: String) -> String {
+    (try? SourceLocation.resolved(source)) ?? source
   }
 
   /// Returns the folders of a source: the source itself, or the folders with bodies beside a

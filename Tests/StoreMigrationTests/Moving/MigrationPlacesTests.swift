@@ -127,6 +127,25 @@ struct MigrationPlacesTests {
     for report in ["report", "m2", "new/r"] { #expect(refusal(report: report, source: "m") == nil) }
   }
 
+  @Test func `what is beside a database counts also if the source is a link to it`() throws {
+    for folder in ["in/data", "alias"] { try makeFolder(folder) }
+    for name in ["in/m", "in/m-wal"] { _ = try sandbox.write(name, [1]) }
+    try link("alias/m", to: "in/m")
+    for report in ["in/m", "in/m-wal", "in/data/r", "alias/m"] {
+      #expect(
+        refusal(report: report, source: "alias/m")
+          == .reportInSource(path(report), path("alias/m")))
+    }
+    #expect(refusal(report: "alias/m-wal", source: "alias/m") == nil)
+    #expect(
+      refusal(source: "alias/m", destination: "in/data/store")
+        == .destinationInSource(path("in/data/store"), path("in/data")))
+    _ = try sandbox.write("in/store.json", [])
+    #expect(
+      refusal(source: "alias/m", destination: "in")
+        == .sourceInDestination(path("alias/m"), path("in")))
+  }
+
   @Test func `a report is in no folder of source or destination`() throws {
     try makeFolder("in/deep")
     try Store(at: path("store")).close()
