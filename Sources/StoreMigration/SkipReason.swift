@@ -13,6 +13,7 @@ package enum SkipReason: String, Sendable, CaseIterable {
   case methodNotCacheable = "method_not_cacheable"
   case storagePolicy = "storage_policy"
   case partialContent = "partial_content"
+  case noWholeAnswer = "no_whole_answer"
   case duplicateKeySuperseded = "duplicate_key_superseded"
   case missingBodyFile = "missing_body_file"
   case badBodyFileName = "bad_body_file_name"

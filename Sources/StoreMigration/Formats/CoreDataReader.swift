@@ -42,7 +42,7 @@ struct CoreDataReader: FormatReader {
     let found = try body(row, type: values[2])
     let status = values[6].integer ?? 0
     guard status == 0 || 100...599 ~= status else { throw RowError.skip(.badStatus, "\(status)") }
-    guard status != 206 else { throw RowError.skip(.partialContent, "") }
+    if status != 0 { try HTTPEntry.check(status: Int(status)) }
     var entry = SourceEntry(
       url: url, status: status == 0 ? 200 : Int(status),
       fields: MadeUpFields.contentType(values[4].string, charset: values[5].string),

@@ -9,10 +9,17 @@ enum HTTPEntry {
     }
   }
 
+  /// Throws for responses that are no whole answer to a request: interim ones (RFC 9110, section
+  /// 15.2), a part (206), and the confirmation of a stored response (304).
+  static func check(status: Int) throws(RowError) {
+    if status == 206 { throw RowError.skip(.partialContent, "") }
+    if status < 200 || status == 304 { throw RowError.skip(.noWholeAnswer, "\(status)") }
+  }
+
   static func make(
     url: String, method: String, _ response: ArchivedResponse, _ found: BodyPlaces.Found
   ) throws(RowError) -> SourceEntry {
-    guard response.status != 206 else { throw RowError.skip(.partialContent, "") }
+    try check(status: response.status)
     // A value in the database is complete; only a file can have been truncated later.
     if found.body.isFile,
       let missed = BodyLength.missed(

@@ -34,6 +34,7 @@ public struct RowReason: Sendable, Hashable {
     case .methodNotCacheable: (false, "The method is neither GET nor HEAD.")
     case .storagePolicy: (false, "The entry was not to be kept on disk.")
     case .partialContent: (false, "The response is a part (206).")
+    case .noWholeAnswer: (false, "The response is interim (1xx), or only confirms another (304).")
     case .duplicateKeySuperseded: (false, "A newer row has the same key.")
     case .missingBodyFile: (true, "The file of the body is missing.")
     case .badBodyFileName: (true, "The file of the body has no name.")

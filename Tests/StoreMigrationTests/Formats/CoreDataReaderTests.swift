@@ -47,7 +47,8 @@ struct CoreDataReaderTests {
     let statuses: [(DatabaseValue, SkipReason?)] = [
       (.null, nil), (.integer(0), nil), (.integer(404), nil), (.integer(206), .partialContent),
       (.integer(99), .badStatus), (.integer(600), .badStatus), (.integer(.min), .badStatus),
-      (.text("404"), nil), (.integer(599), nil), (.integer(100), nil),
+      (.text("404"), nil), (.integer(599), nil), (.integer(100), .noWholeAnswer),
+      (.integer(304), .noWholeAnswer),
     ]
     let rows = try read(statuses.enumerated().map { row($0.offset + 1, status: $0.element.0) })
     #expect(rows.map(\.reason) == statuses.map(\.1))

@@ -55,6 +55,13 @@ struct HTTPEntryTests {
     #expect(reason { try HTTPEntry.make(url: "http://a/", method: "HEAD", whole, file(0)) } == nil)
   }
 
+  @Test(arguments: [(100, true), (101, true), (199, true), (200, false), (204, false), (304, true)])
+  func `an interim response and a 304 are no answers`(status: Int, isSkipped: Bool) throws {
+    let found = try response([], status: status)
+    let reason = reason { try HTTPEntry.make(url: "http://a/", method: "GET", found, file(3)) }
+    #expect(reason == (isSkipped ? .noWholeAnswer : nil))
+  }
+
   @Test func `an entry has what the response has`() throws {
     let entry = try HTTPEntry.make(
       url: "http://a/", method: "GET", response([HTTPField("ETag", "\"x\"")]), file(3))
