@@ -26,11 +26,16 @@ enum ObsoleteFields {
     _ fields: HTTPFields, _ start: [UInt8], _ length: UInt64, _ expected: Int?
   ) -> Bool {
     guard let coding = fields.combinedValue(of: "Content-Encoding") else { return false }
-    guard start.starts(with: [0x1f, 0x8b]),
-      String(decoding: coding, as: UTF8.self).lowercased().contains("gzip")
-    else { return true }
+    let expected = expected.flatMap { UInt64(exactly: $0) }
+    let outermost = coding.split(separator: UInt8(ascii: ",")).last ?? []
+    guard String(decoding: outermost, as: UTF8.self).lowercased().contains("gzip") else {
+      // Other codings cannot be recognised by the body. If it has the length that was sent, it is
+      // as it was sent, unless the archive has a length for the decoded body.
+      return expected != nil || fields.contentLength != length
+    }
+    guard start.starts(with: [0x1f, 0x8b]) else { return true }
     // The body is gzip. It was also sent as gzip, unless its length is that of the decoded body,
     // which is then a gzip file itself.
-    return expected.map { UInt64(exactly: $0) == length } == true && fields.contentLength != length
+    return expected == length && fields.contentLength != length
   }
 }

@@ -40,6 +40,19 @@ struct ObsoleteFieldsTests {
     #expect(names("gzip", start: Self.gzip, length: 10, stated: 8, expected: -1).isEmpty)
   }
 
+  @Test(arguments: [nil, -1] as [Int?])
+  func `a body of the length that was sent is still coded, unless the archive has a length`(
+    expected: Int?
+  ) {
+    for coding in ["br", "deflate", "zstd", "gzip, br"] {
+      #expect(names(coding, start: [0x78, 0x9C], stated: 10, expected: expected).isEmpty)
+      #expect(names(coding, start: [0x78, 0x9C], stated: 9, expected: expected).count == 2)
+      #expect(names(coding, start: [0x78, 0x9C], stated: 10, expected: 10).count == 2)
+    }
+    // gzip can be recognised.
+    #expect(names("gzip", start: [0x3C, 0x68], stated: 10, expected: expected).count == 2)
+  }
+
   @Test func `Transfer-Encoding never describes what is stored, but for HEAD nothing is obsolete`()
   {
     let fields: HTTPFields = [HTTPField("Transfer-Encoding", "Identity")]
