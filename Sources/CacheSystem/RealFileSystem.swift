@@ -110,6 +110,19 @@ package struct RealFileSystem: FileSystem {
     return FileStatus(found)
   }
 
+  /// Returns whether another process has a lock with which it may write to some bytes of a file;
+  /// fcntl(2), `F_GETLK`. False if the file system has no locks.
+  package func isWriteLocked(_ descriptor: Int32, _ bytes: Range<Int64>) -> Bool {
+    var lock = flock()
+    lock.l_type = Int16(F_RDLCK)
+    lock.l_whence = Int16(SEEK_SET)
+    lock.l_start = off_t(bytes.lowerBound)
+    lock.l_len = off_t(bytes.count)
+    // Safety: the structure lives during the call, which writes to nothing else.
+    let result = unsafe fcntl(descriptor, F_GETLK, &lock)
+    return result == 0 && lock.l_type != Int16(F_UNLCK)
+  }
+
   package func volume(of descriptor: Int32) throws(SystemError) -> VolumeStatus {
     var found = cp_volume()
     try check { unsafe cp_volume_of(descriptor, &found) }

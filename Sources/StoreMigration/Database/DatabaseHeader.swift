@@ -7,6 +7,8 @@ struct DatabaseHeader {
   /// Whether the file is in rollback mode, which needs no -wal and no -shm.
   let isRollbackMode: Bool
   let pageBytes: UInt64
+  /// The file change counter, which grows with each transaction in rollback mode.
+  let changes: UInt64
   /// Whether the file has fewer pages than the header states or, if it states none, ends within a
   /// page.
   let isCutOff: Bool
@@ -25,6 +27,7 @@ struct DatabaseHeader {
     }
     let size = field(16) >> 16
     pageBytes = size == 1 ? 65_536 : size
+    changes = field(24)
     // The number of pages is valid only if the two change counters are equal.
     let pages = field(24) == field(92) ? field(28) : 0
     isCutOff = pages > 0 ? pages * pageBytes > length : pageBytes > 0 && length % pageBytes != 0

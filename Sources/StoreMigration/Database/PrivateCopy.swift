@@ -33,9 +33,12 @@ struct PrivateCopy {
         return
       }
       // A writer creates and removes the -journal with each transaction.
-      let isWhole = try Self.copy(source, before, in: folder, stop)
+      var isWhole = try !Self.isWritten(source, before, header)
+      if isWhole { isWhole = try Self.copy(source, before, in: folder, stop) }
       if isWhole, before.journal != nil { try Self.refuseSuperJournal(source, in: folder) }
-      if isWhole, try DatabaseFiles(of: source) == before {
+      if isWhole, try DatabaseFiles(of: source) == before,
+        try !Self.isWritten(source, before, header)
+      {
         path = folder.path + "/source"
         isInPlace = false
         files = before
@@ -46,6 +49,27 @@ struct PrivateCopy {
     }
     throw SourceError(.busy, source, "it changed \(Self.attempts) times while it was copied")
   }
+
+  /// Returns whether another process writes to the pages of a database, or has done so since its
+  /// header was read. Without a journal on disk, such as with `journal_mode=MEMORY`, nothing shows
+  /// which pages are old, and the times of a file are too coarse to show every change.
+  private static func isWritten(
+    _ source: String, _ found: DatabaseFiles, _ header: DatabaseHeader
+  ) throws(SourceError) -> Bool {
+    guard header.isRollbackMode, !found.hasLoggedPages else { return false }
+    let isLocked: Bool
+    do throws(SystemError) {
+      let files = RealFileSystem()
+      let file = try files.open(userPath: source, [.read])
+      isLocked = files.isWriteLocked(file.raw, sharedLocks)
+    } catch { throw SourceError(reading: source, error) }
+    if isLocked { return true }
+    return try Self.header(of: source, length: found.main.length).changes != header.changes
+  }
+
+  /// The bytes of a database that a program locks for writing while it writes to the pages; it locks
+  /// others while it only prepares that (sqlite.org/lockingv3.html).
+  private static let sharedLocks: Range<Int64> = 0x4000_0002..<0x4000_0200
 
   private static func header(
     of source: String, length: UInt64
@@ -87,17 +111,23 @@ struct PrivateCopy {
     do throws(SystemError) {
       from = try files.open(userPath: source, [.read])
     } catch { throw SourceError(reading: source, error) }
+    let to: Descriptor
     do throws(SystemError) {
-      let to = try files.open(PathName(name), in: folder.descriptor, [.write, .create, .exclusive])
-      var offset: UInt64 = 0
-      while offset < length, !stop.isRequested {
-        let count = Int(min(UInt64(pieceBytes), length - offset))
-        let piece = try files.readBytes(from, count: count, at: Int64(offset))
-        if piece.isEmpty { break }
-        try files.write(to, piece)
-        offset += UInt64(piece.count)
-      }
+      to = try files.open(PathName(name), in: folder.descriptor, [.write, .create, .exclusive])
     } catch { throw SourceError(.copy, source, error.description) }
+    var offset: UInt64 = 0
+    while offset < length, !stop.isRequested {
+      let count = Int(min(UInt64(pieceBytes), length - offset))
+      let piece: [UInt8]
+      do throws(SystemError) {
+        piece = try files.readBytes(from, count: count, at: Int64(offset))
+      } catch { throw SourceError(reading: source, error) }
+      if piece.isEmpty { break }
+      do throws(SystemError) {
+        try files.write(to, piece)
+      } catch { throw SourceError(.copy, source, error.description) }
+      offset += UInt64(piece.count)
+    }
     if stop.isRequested { throw SourceError(.cancelled, source) }
   }
 

@@ -16,6 +16,16 @@ struct PrivateCopyTests {
     #expect(copy.length == 2_000_000)
   }
 
+  @Test func `a source that cannot be read is no lack of room for the copy`() throws {
+    let sandbox = try SourceSandbox()
+    let folder = try TemporaryFolder(in: sandbox.path)
+    let error = #expect(throws: SourceError.self) {
+      // A folder can be opened, but not read.
+      try PrivateCopy.copy(sandbox.copies, 100, to: "copy", in: folder, MigrationStop())
+    }
+    #expect(error?.cause == .unreadable && error?.path == sandbox.copies)
+  }
+
   @Test(arguments: [UInt64.max, 0])
   func `a database that was cut within its last page is no database with zeros`(
     copyLimit: UInt64
@@ -94,6 +104,27 @@ struct PrivateCopyTests {
     #expect(sandbox.cause(path, copyLimit: 0) == .busy)
     try writer.end()
     #expect(sandbox.cause(path, copyLimit: 0) == nil)
+  }
+
+  @Test(arguments: [
+    ("memory", "begin exclusive", true), ("off", "begin exclusive", true),
+    ("memory", "begin immediate", false), ("memory", "begin; select * from manifest", false),
+  ])
+  func `a database that is written without a journal is not copied`(
+    mode: String, statement: String, isBusy: Bool
+  ) throws {
+    let sandbox = try SourceSandbox()
+    let path = try sandbox.database("m", Manifest.table + Manifest.row("https://a/"))
+    let script = """
+      import sqlite3, sys
+      c = sqlite3.connect(sys.argv[1], isolation_level=None); c.execute('pragma journal_mode=\(mode)')
+      for s in '\(statement)'.split(';'): c.execute(s).fetchone()
+      print('locked', flush=True); sys.stdin.read()
+      """
+    let writer = try Writer(script, path)
+    #expect(sandbox.cause(path) == (isBusy ? .busy : nil))
+    try writer.end()
+    #expect(sandbox.cause(path) == nil)
   }
 
   @Test func `a journal that comes and goes is a writer, and no file that is missing`() throws {
