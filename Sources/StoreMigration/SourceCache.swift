@@ -73,10 +73,12 @@ package final class SourceCache {
       let paths = found.map(\.0.path) + failures.map { "\($0.path) (\($0.error))" }
       throw SourceError(.ambiguous, path, paths.joined(separator: ", "))
     }
-    try self.init(source, format)
+    try self.init(source, format, stop)
   }
 
-  private init(_ source: SourceDatabase, _ format: SourceFormat) throws(SourceError) {
+  private init(
+    _ source: SourceDatabase, _ format: SourceFormat, _ stop: MigrationStop
+  ) throws(SourceError) {
     self.source = source
     self.format = format
     path = source.path
@@ -94,7 +96,9 @@ package final class SourceCache {
       self.next = next
       read = try database.prepare(reader.query)
       newest = try reader.order.map { order throws(DatabaseError) in
-        try Self.order(order, reader, next, source)
+        let newest = try NewestRows(in: source.folder, stop: stop)
+        try Self.fill(newest, order, reader, next, source)
+        return newest
       }
     } catch { throw source.error(error) }
   }
@@ -177,8 +181,8 @@ extension SourceCache {
     let key = Self.key(entry.method, entry.url)
     var index = 0
     do throws(DatabaseError) {
-      while let other = try newest.row(index, key: key), other != row {
-        if let found = try self.entry(other) {
+      while let other = try newest.row(index, key: key), other.number != row {
+        if let found = try self.entry(other.number) {
           if Self.key(found.method, found.url) == key { return true }
           index += 1
         } else {
@@ -202,27 +206,27 @@ extension SourceCache {
     ByteString("\(method) \(url)")
   }
 
-  private static func order(
-    _ sql: String, _ reader: any FormatReader, _ next: Statement, _ source: SourceDatabase
-  ) throws(DatabaseError) -> NewestRows {
-    let newest = try NewestRows(in: source.folder)
+  private static func fill(
+    _ newest: NewestRows, _ sql: String, _ reader: any FormatReader, _ next: Statement,
+    _ source: SourceDatabase
+  ) throws(DatabaseError) {
     let rows = try source.database.prepare(sql)
     var start = Int64.min
     while true {
       rows.restart([.integer(start)])
       do throws(DatabaseError) {
         while try rows.step() {
-          guard let row = try rows.value(0).integer, row >= start else { return newest }
+          guard let row = try rows.value(0).integer, row >= start else { return }
           start = row == .max ? row : row + 1
           let key = try rows.value(1).string ?? ""
           let (method, url) = reader.identity(ofKey: key)
           try newest.add(row, key: Self.key(method, url), recency: rows.value(2).number)
         }
-        return newest
+        return
       } catch  where error.isTooLarge {
         // A key that is too long is skipped here, and again when its row is read.
         guard let row = try following(start == .min ? nil : start - 1, next), row < .max else {
-          return newest
+          return
         }
         start = row + 1
       } catch { throw error }

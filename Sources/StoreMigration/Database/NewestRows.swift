@@ -7,8 +7,10 @@ final class NewestRows {
   private let nth: Statement
   private let removal: Statement
 
-  init(in folder: TemporaryFolder) throws(DatabaseError) {
-    let database = try Database(path: folder.path + "/scratch", .create)
+  init(
+    in folder: TemporaryFolder, stop: MigrationStop = MigrationStop()
+  ) throws(DatabaseError) {
+    let database = try Database(path: folder.path + "/scratch", .create, stop: stop)
     try database.execute(
       """
       PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA locking_mode=EXCLUSIVE;
@@ -20,9 +22,11 @@ final class NewestRows {
     insertion = try database.prepare("INSERT OR IGNORE INTO newest VALUES(?1, ?2, ?3)")
     nth = try database.prepare(
       """
-      SELECT row FROM newest WHERE hash = ?1 ORDER BY recency DESC, row DESC LIMIT 1 OFFSET ?2
+      SELECT row, recency FROM newest WHERE hash = ?1 ORDER BY recency DESC, row DESC LIMIT 1 OFFSET ?2
       """)
-    removal = try database.prepare("DELETE FROM newest WHERE hash = ?1 AND row = ?2")
+    // By the whole key, because a key may have very many rows.
+    removal = try database.prepare(
+      "DELETE FROM newest WHERE hash = ?1 AND recency = ?2 AND row = ?3")
   }
 
   /// Adds a row. Without a recency it is older than all rows that have one.
@@ -32,12 +36,22 @@ final class NewestRows {
     ])
   }
 
-  /// Returns the row of a key, or of another key with the same hash, that has `index` newer ones.
-  func row(_ index: Int, key: ByteString) throws(DatabaseError) -> Int64? {
-    try nth.first([.integer(Int64(key.hashValue)), .integer(Int64(index))])?[0].integer
+  struct Row: Equatable {
+    let number: Int64
+    let recency: Double
   }
 
-  func remove(_ row: Int64, key: ByteString) throws(DatabaseError) {
-    _ = try removal.first([.integer(Int64(key.hashValue)), .integer(row)])
+  /// Returns the row of a key, or of another key with the same hash, that has `index` newer ones.
+  func row(_ index: Int, key: ByteString) throws(DatabaseError) -> Row? {
+    guard let values = try nth.first([.integer(Int64(key.hashValue)), .integer(Int64(index))]),
+      let number = values[0].integer, let recency = values[1].number
+    else { return nil }
+    return Row(number: number, recency: recency)
+  }
+
+  func remove(_ row: Row, key: ByteString) throws(DatabaseError) {
+    _ = try removal.first([
+      .integer(Int64(key.hashValue)), .real(row.recency), .integer(row.number),
+    ])
   }
 }

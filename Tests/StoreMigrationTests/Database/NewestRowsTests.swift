@@ -31,11 +31,28 @@ struct NewestRowsTests {
     // A row that is added twice is there once.
     try rows.add(3, key: key, recency: 9)
     var found: [Int64] = []
-    while let row = try rows.row(found.count, key: key) { found.append(row) }
+    while let row = try rows.row(found.count, key: key) { found.append(row.number) }
     #expect(found == [3, 4, 1, .max, 2, -7])
-    try rows.remove(4, key: key)
-    try rows.remove(4, key: "other")
-    #expect(try rows.row(1, key: key) == 1 && rows.row(0, key: "other") == 99)
+    let second = NewestRows.Row(number: 4, recency: 5)
+    #expect(try rows.row(1, key: key) == second)
+    try rows.remove(second, key: key)
+    try rows.remove(second, key: "other")
+    #expect(try rows.row(1, key: key)?.number == 1 && rows.row(0, key: "other")?.number == 99)
     #expect(try rows.row(0, key: "none") == nil)
+  }
+
+  @Test func `removing a row does not read the other rows of its key`() throws {
+    let sandbox = try SourceSandbox()
+    let stop = MigrationStop()
+    let rows = try NewestRows(in: TemporaryFolder(in: sandbox.copies), stop: stop)
+    let count: Int64 = 9_000
+    for row in 0..<count { try rows.add(row, key: "k", recency: row == 5 ? nil : Double(row)) }
+    // Now a statement ends after 10,000 instructions.
+    stop.request()
+    for row in [0, 5, count - 1] {
+      let recency = row == 5 ? -Double.infinity : Double(row)
+      try rows.remove(NewestRows.Row(number: row, recency: recency), key: "k")
+    }
+    #expect(try rows.row(0, key: "k")?.number == count - 2)
   }
 }
