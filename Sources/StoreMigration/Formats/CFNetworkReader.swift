@@ -43,8 +43,11 @@ struct CFNetworkReader: FormatReader {
   }
 
   func entry(row: Int64, _ values: [DatabaseValue]) throws(RowError) -> SourceEntry {
-    let policy = values[1].integer ?? 0
-    guard policy == 0 else { throw RowError.skip(.storagePolicy, "\(policy)") }
+    switch values[1] {
+    case .null, .integer(0): break
+    case .integer(let policy): throw RowError.skip(.storagePolicy, "\(policy)")
+    default: throw RowError.skip(.storagePolicy, "no integer")
+    }
     guard let archive = values[4].bytes else { throw RowError.skip(.missingResponse, "") }
     let response = try ArchivedResponse(cacheBlob: archive)
     let key = key(of: values)

@@ -74,9 +74,10 @@ struct CFNetworkReaderTests {
   @Test func `only what may be stored on disk is read`() throws {
     let policies: [DatabaseValue] = [
       .integer(0), .null, .integer(1), .integer(2), .integer(-1), .integer(.max),
+      .text("no"), .real(0.5), .blob([0]),
     ]
     let rows = try read(policies.map { CacheRow(policy: $0) })
-    let expected: [SkipReason?] = [nil, nil] + Array(repeating: .storagePolicy, count: 4)
+    let expected: [SkipReason?] = [nil, nil] + Array(repeating: .storagePolicy, count: 7)
     #expect(rows.map(\.reason) == expected)
     #expect(
       try read([CacheRow(method: "POST"), CacheRow(method: "head")]).map(\.reason) == [
