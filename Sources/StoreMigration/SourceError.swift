@@ -30,6 +30,8 @@ public struct SourceError: Error, Sendable, Hashable, CustomStringConvertible {
     case ambiguous
     /// The source was changed repeatedly while it was copied, or is locked.
     case busy
+    /// A program ended while it wrote to the database, which was then read in place.
+    case unfinished
     /// The journal belongs to a transaction over several databases.
     case superJournal
     /// The copy cannot be written.
@@ -83,6 +85,8 @@ public struct SourceError: Error, Sendable, Hashable, CustomStringConvertible {
     case .missingColumns: ("columns are missing", "the format is not supported in this version")
     case .ambiguous: ("there are several caches in it", "name the database instead of the folder")
     case .busy: ("it is being written to", "end the program that uses it, and try again")
+    case .unfinished:
+      ("a program ended while it wrote to it", "open it once with the program that it belongs to")
     case .superJournal:
       ("its journal names another journal", "open it once with the program that it belongs to")
     case .copy:

@@ -18,7 +18,9 @@ struct DatabaseError: Error {
     case SQLITE_NOTADB: .notADatabase
     case SQLITE_CORRUPT: .corrupt
     case SQLITE_BUSY, SQLITE_LOCKED, SQLITE_PROTOCOL: .busy
-    case SQLITE_PERM, SQLITE_AUTH, SQLITE_CANTOPEN, SQLITE_READONLY: .permission
+    case SQLITE_PERM, SQLITE_AUTH, SQLITE_CANTOPEN: .permission
+    // A journal that another program has left beside a database that is read in place.
+    case SQLITE_READONLY: .unfinished
     case SQLITE_FULL: .copy
     case SQLITE_INTERRUPT: .cancelled
     // A table or a column that a statement names is missing.

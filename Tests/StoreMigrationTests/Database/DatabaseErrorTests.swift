@@ -6,7 +6,7 @@ struct DatabaseErrorTests {
   @Test(
     arguments: [
       (1, .missingColumns), (17, .missingColumns), (3, .permission), (5, .busy), (6, .busy),
-      (8, .permission), (9, .cancelled), (10, .unreadable), (11, .corrupt), (13, .copy),
+      (8, .unfinished), (9, .cancelled), (10, .unreadable), (11, .corrupt), (13, .copy),
       (14, .permission), (15, .busy), (18, .unreadable), (23, .permission), (26, .notADatabase),
       (7, .unreadable),
     ] as [(Int32, SourceError.Cause)])

@@ -23,7 +23,7 @@ struct DatabaseTests {
     let reading = try Database(path: path, .read)
     #expect(
       code { () throws(DatabaseError) in try reading.execute("INSERT INTO t VALUES(1)") }
-        == .permission)
+        == .unfinished)
     try Database(path: path, .recover).execute("INSERT INTO t VALUES(1)")
     #expect(try reading.prepare("SELECT count(*) FROM t").first()?[0].integer == 1)
   }
@@ -100,5 +100,24 @@ struct DatabaseTests {
     #expect(try counting.first()?[0].integer == 2_000_000)
     stop.request()
     #expect(code { () throws(DatabaseError) in _ = try counting.first() } == .cancelled)
+  }
+
+  @Test func `a journal to roll back keeps a database from being read in place`() throws {
+    let sandbox = try SourceSandbox()
+    let script = """
+      import shutil, sqlite3, sys
+      path = sys.argv[1]
+      c = sqlite3.connect(path + '.live', isolation_level=None)
+      c.executescript('CREATE TABLE t(x); PRAGMA cache_size=1; BEGIN')
+      for i in range(200): c.execute('INSERT INTO t VALUES(zeroblob(3000))')
+      for end in ['', '-journal']: shutil.copy(path + '.live' + end, path + end)
+      """
+    let path = sandbox.path + "/db"
+    _ = try Python.run(["-c", script, path])
+    let database = try Database(path: path, .read)
+    let cause = code { () throws(DatabaseError) in
+      _ = try database.prepare("SELECT count(*) FROM t").first()
+    }
+    #expect(cause == .unfinished)
   }
 }
