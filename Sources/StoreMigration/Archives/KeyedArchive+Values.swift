@@ -16,7 +16,7 @@ extension KeyedArchive {
     _ object: Object, _ budget: inout PropertyListBudget, depth: Int = 0
   ) throws(PropertyListError) -> PropertyListValue {
     guard depth < PropertyListBudget.maximumDepth else { throw PropertyListError(.tooDeep) }
-    guard case .dictionary = object.content else { return try list.scalar(object.content, &budget) }
+    guard case .dictionary = object else { return try list.scalar(object, &budget) }
     switch try className(of: object, &budget) {
     case "NSDictionary", "NSMutableDictionary":
       return try dictionary(object, &budget, depth)
@@ -44,9 +44,9 @@ extension KeyedArchive {
   func data(
     _ object: Object, _ budget: inout PropertyListBudget
   ) throws(PropertyListError) -> Range<Int>? {
-    if case .data(let range) = object.content { return range }
+    if case .data(let range) = object { return range }
     guard let place = try member("NS.data", of: object, &budget),
-      case .data(let range)? = try resolve(place, &budget)?.content
+      case .data(let range)? = try resolve(place, &budget)
     else { return nil }
     return range
   }
@@ -79,12 +79,12 @@ extension KeyedArchive {
     _ object: Object, _ budget: inout PropertyListBudget
   ) throws(PropertyListError) -> String {
     if let place = try member("NS.string", of: object, &budget),
-      let target = try resolve(place, &budget), let text = try list.text(target.content, &budget)
+      let target = try resolve(place, &budget), let text = try list.text(target, &budget)
     {
       return text
     }
     guard let place = try member("NS.bytes", of: object, &budget),
-      case .data(let range)? = try resolve(place, &budget)?.content
+      case .data(let range)? = try resolve(place, &budget)
     else { throw PropertyListError(.wrongType) }
     try budget.spend(bytes: range.count)
     return String(decoding: list.bytes[range], as: UTF8.self)

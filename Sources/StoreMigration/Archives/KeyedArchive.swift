@@ -7,10 +7,7 @@ internal import CacheFormat
 /// An object is an entry of `$objects`. Objects refer to one another by UID, an index in it.
 struct KeyedArchive {
   /// One archived object: a dictionary with its class, or a plain string, number or data.
-  struct Object {
-    let number: Int
-    let content: PropertyListObject
-  }
+  typealias Object = PropertyListObject
 
   let list: BinaryPropertyList
   private let objects: References
@@ -51,22 +48,21 @@ struct KeyedArchive {
     _ number: Int, _ budget: inout PropertyListBudget
   ) throws(PropertyListError) -> Object? {
     try budget.spend(objects: 1)
-    let content = try list.object(number)
-    guard case .uid(let index) = content else { return Object(number: number, content: content) }
+    let object = try list.object(number)
+    guard case .uid(let index) = object else { return object }
     guard index < objects.count else { throw PropertyListError(.outside) }
-    let target = try list.element(index, of: objects)
-    let object = try list.object(target)
+    let target = try list.object(list.element(index, of: objects))
     if index == 0 { return nil }
-    if case .uid = object { throw PropertyListError(.wrongType) }
-    if case .ascii(let text) = object, list.isText(text, "$null") { return nil }
-    return Object(number: target, content: object)
+    if case .uid = target { throw PropertyListError(.wrongType) }
+    if case .ascii(let text) = target, list.isText(text, "$null") { return nil }
+    return target
   }
 
   /// Returns the value of an object for a key: a UID or a plain value.
   func member(
     _ key: String, of object: Object, _ budget: inout PropertyListBudget
   ) throws(PropertyListError) -> Int? {
-    guard case .dictionary(let references) = object.content else { return nil }
+    guard case .dictionary(let references) = object else { return nil }
     return try list.value(of: key, in: references, &budget)
   }
 
@@ -74,7 +70,7 @@ struct KeyedArchive {
   func className(
     of object: Object, _ budget: inout PropertyListBudget
   ) throws(PropertyListError) -> String {
-    switch object.content {
+    switch object {
     case .ascii, .utf16: return "NSString"
     case .data: return "NSData"
     case .bool, .integer, .real: return "NSNumber"
