@@ -35,8 +35,23 @@ extension ResponseCache {
   ///
   /// - Returns: `nil` if it could not answer any request (`Vary: *`).
   package func adopting(_ kept: KeptResponse) -> StoringPlan? {
+    selection(varyOf: kept.head.fields, by: kept.request).map {
+      Self.adopting(kept, selectedBy: $0, rules, keyRule)
+    }
+  }
+
+  /// Returns the key and the metadata for a store that need not exist.
+  ///
+  /// - Parameters:
+  ///   - kept: The response.
+  ///   - selection: The fields that select it, with the secrets concealed.
+  ///   - rules: The rules of the cache.
+  ///   - keyRule: Makes the key.
+  package static func adopting(
+    _ kept: KeptResponse, selectedBy selection: Selection, _ rules: CacheRules,
+    _ keyRule: KeyRule = .url
+  ) -> StoringPlan {
     let request = kept.request
-    guard let selection = selection(varyOf: kept.head.fields, by: request) else { return nil }
     let selecting = Self.narrowed(selection, kept.head.fields)
     // Its `Date` may be that of a 304, so the time of the bytes is not known.
     let response = StoredResponse(
@@ -46,10 +61,11 @@ extension ResponseCache {
       selection: selecting, isPersonal: request.isPersonal, mayBePersonal: request.mayBePersonal,
       rules: rules)
     var metadata = EntryFields.metadata(
-      response, url: request.url, times: kept.times, expires: kept.expires ?? expiry(of: response))
+      response, url: request.url, times: kept.times,
+      expires: kept.expires ?? expiry(of: response, rules))
     metadata.userInfo += kept.userInfo.filter { !$0.name.bytes.starts(with: "http-".utf8) }
     return StoringPlan(
-      key: request.method == .head ? keyRule.headKey(of: request) : key(of: request),
+      key: request.method == .head ? keyRule.headKey(of: request) : keyRule.key(of: request),
       variant: Self.variant(selecting, nil), metadata: metadata, response: response, prefix: nil)
   }
 

@@ -32,7 +32,9 @@ extension ResponseCache {
   }
 
   /// Returns the time at which a response becomes stale; `nil` if it is stale at receipt.
-  func expiry(of response: StoredResponse) -> Timestamp? {
+  func expiry(of response: StoredResponse) -> Timestamp? { Self.expiry(of: response, rules) }
+
+  static func expiry(of response: StoredResponse, _ rules: CacheRules) -> Timestamp? {
     let lifetime = rules.freshnessLifetime(of: response)
     let rest = lifetime - rules.currentAge(of: response, at: response.responseTime)
     guard rest > 0 else { return nil }
