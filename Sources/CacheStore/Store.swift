@@ -248,9 +248,21 @@ public final class Store: Sendable {
     return limits.bytes.map { limits.accounting == .logical ? $0 : $0 - $0 / 8 }
   }
 
-  /// Returns the most bytes that an entry with a body of this length takes.
-  package func planned(_ length: UInt64) -> UInt64 {
-    catalog.state.withLock { $0.planned(length) }
+  /// Returns the most bytes that a new entry takes.
+  ///
+  /// - Parameters:
+  ///   - length: the length of its body.
+  ///   - size: the size of its metadata.
+  package func planned(_ length: UInt64, _ size: MetadataSize) -> UInt64 {
+    catalog.state.withLock { $0.planned(length, size) }
+  }
+
+  /// Returns the most bytes that a present entry takes; 0 if there is none.
+  package func planned(for key: ByteString, variant: UInt64) -> UInt64 {
+    let hash = catalog.hash(key)
+    return catalog.state.withLock { state in
+      state.index.find(hash, variant).map { state.planned(state.index[$0]) } ?? 0
+    }
   }
 
   /// Returns the most bytes that all entries take.
@@ -260,7 +272,7 @@ public final class Store: Sendable {
     reader.withCurrentState { state in
       (0..<UInt32(state.index.slotCount)).reduce(0) { sum, number in
         let slot = state.index[number]
-        return slot.isLive ? sum + state.planned(slot.length) : sum
+        return slot.isLive ? sum + state.planned(slot) : sum
       }
     }
   }

@@ -226,16 +226,27 @@ extension StoreState {
     }
   }
 
-  /// Returns the most bytes that an entry with a body of this length takes, before it is known
-  /// whether its body is shared and how long its record is.
-  func planned(_ length: UInt64) -> UInt64 {
+  /// Returns the most bytes that a new entry takes, before it is known whether its body is shared.
+  func planned(_ length: UInt64, _ size: MetadataSize) -> UInt64 {
+    let (block, most) = (index.blockBytes, size.file)
+    let file = (most + block - 1) / block * block
+    return planned(length, overhead: file + block, record: size.record)
+  }
+
+  /// Returns the most bytes that a present entry counts for.
+  func planned(_ slot: Slot) -> UInt64 {
+    planned(slot.length, overhead: slot.overhead, record: UInt64(max(0, slot.keptBytes)))
+  }
+
+  private func planned(_ length: UInt64, overhead: UInt64, record: UInt64) -> UInt64 {
     switch limits.accounting {
     case .logical: length
     case .allocated:
-      index.allocated(length) + 2 * index.blockBytes + Self.plannedRecordBytes
+      index.allocated(length) + max(overhead, 2 * index.blockBytes)
+        + max(record, Self.usualRecordBytes)
         + (length <= UInt64(max(0, sizes.longestEmbedded)) ? length : 0)
     }
   }
 
-  private static var plannedRecordBytes: UInt64 { 1_056 }
+  private static var usualRecordBytes: UInt64 { 1_056 }
 }

@@ -112,16 +112,10 @@ extension Tree {
   ///   - body: the body; `nil` if it has a file of its own.
   /// - Throws: `metadataTooLarge`.
   func plannedOverhead(_ entry: StoredEntry, _ body: [UInt8]?) throws(StoreError) -> UInt32 {
-    let items = entry.fields.count + entry.userInfo.count + entry.tags.count
-    var texts = entry.key.bytes.count
-    for item in entry.fields { texts += item.name.bytes.count + item.value.bytes.count }
-    for item in entry.userInfo { texts += item.name.bytes.count + item.value.bytes.count }
-    for tag in entry.tags { texts += tag.bytes.count }
-    // A byte takes six characters at most ("\\u001f"), and the names of members are short. In a body
-    // it mostly takes two at most: those are rare that take six.
+    // A byte of a body mostly takes two at most: those are rare that take six.
     let long = body?.reduce(0) { $0 + ($1 < 0x20 || $1 == 0x7F ? 1 : 0) } ?? 0
     let bodyBytes = body.map { 2 * $0.count + 4 * long + 32 } ?? 0
-    if 1024 + 6 * texts + 64 * items + bodyBytes <= Int(place.blockBytes) { return overhead(1) }
+    if entry.documentBound + bodyBytes <= Int(place.blockBytes) { return overhead(1) }
     return overhead(try document(for: entry, sequence: .max, body).count)
   }
 

@@ -52,22 +52,22 @@ extension Migration {
     guard case .entry(let entry) = row.outcome,
       let url = try? mapper.url(of: entry.url),
       let (plan, adoption) = try? adopt(entry, row.row, as: url, cache),
-      (try? check(entry, plan, store)) != nil, fits(entry, store)
+      let size = try? check(entry, plan, store), fits(entry, size, store)
     else { return nil }
     let known = store.info(for: plan.key, variant: plan.variant)
     if let known, (try? compare(entry, adoption, with: known, cache, readsBodies: false)) == nil {
       return nil
     }
-    let replaced = known.map { Int64(clamping: store.planned($0.length)) } ?? 0
+    let replaced = Int64(clamping: store.planned(for: plan.key, variant: plan.variant))
     return RoomPlan.Candidate(
       row: row.row, key: plan.key, variant: plan.variant,
       received: adoption.kept.times.response, accessed: adoption.past.accessed,
-      bytes: Int64(clamping: store.planned(entry.body.length)) - replaced,
+      bytes: Int64(clamping: store.planned(entry.body.length, size)) - replaced,
       replaces: known != nil)
   }
 
   /// Returns whether an entry would fit if it were the only one.
-  func fits(_ entry: SourceEntry, _ store: Store) -> Bool {
-    store.planned(entry.body.length) <= store.plannedBytes ?? .max
+  func fits(_ entry: SourceEntry, _ size: MetadataSize, _ store: Store) -> Bool {
+    store.planned(entry.body.length, size) <= store.plannedBytes ?? .max
   }
 }

@@ -18,6 +18,7 @@ public final class Migration {
   let cache: ResponseCache?
   let options: MigrationOptions
   let mapper: URLMapper
+  private let rules: CacheRules
   private let now: Timestamp
   private let blockBytes: UInt64
   private let destination: String
@@ -51,6 +52,7 @@ public final class Migration {
     store = try Self.open(destination, options)
     var rules = CacheRules()
     rules.ignoresAuthorization = options.ignoresAuthorization
+    self.rules = rules
     cache = store.map { ResponseCache(store: $0, rules: rules) }
     blockBytes = Self.volume(at: destination)?.blockBytes ?? 4_096
   }
@@ -130,10 +132,12 @@ public final class Migration {
   private func move(_ row: SourceRow) throws(MigrationError) -> RowResult {
     var mapped: String?
     var hasAuthorization = false
-    func result(_ bytes: UInt64, _ outcome: RowResult.Outcome) -> RowResult {
+    func result(
+      _ bytes: UInt64, _ outcome: RowResult.Outcome, _ size: MetadataSize? = nil
+    ) -> RowResult {
       RowResult(
         row: row.row, key: URLMapper.shown(row.key), mappedURL: mapped, bytes: bytes,
-        hasAuthorization: hasAuthorization, outcome: outcome)
+        hasAuthorization: hasAuthorization, outcome: outcome, metadata: size)
     }
     switch row.outcome {
     case .skipped(let reason, let detail):
@@ -143,7 +147,8 @@ public final class Migration {
       do throws(MoveFailure) {
         mapped = mapper.mapped(entry.url).map(URLMapper.shown)
         let url = try mapper.url(of: entry.url)
-        return result(entry.body.length, .converted(replaced: try move(entry, row.row, to: url)))
+        let moved = try move(entry, row.row, to: url)
+        return result(entry.body.length, .converted(replaced: moved.isReplacing), moved.size)
       } catch {
         switch error {
         case .stop(let error): throw error
@@ -156,41 +161,27 @@ public final class Migration {
 
   /// Moves one entry.
   ///
-  /// - Returns: Whether it replaces an older entry.
+  /// - Returns: Whether it replaces an older entry, and the size of its metadata.
   private func move(
     _ entry: SourceEntry, _ row: Int64, to url: NormalizedURL
-  ) throws(MoveFailure) -> Bool {
+  ) throws(MoveFailure) -> (isReplacing: Bool, size: MetadataSize) {
     guard let store, let cache else {
-      // Without a store there is no secret to conceal credentials with, and nothing is stored.
-      let fields = entry.storedFields
-      guard Selection(varyOf: fields, request: [], conceal: { $0 }) != nil else {
-        throw .skip(.varyAll, "")
-      }
-      try checkExpiry(entry.expires)
-      let kept = Adoption(entry, row: row, source.format, url: url, now: now).kept
-      let metadata = EntryMetadata(
-        status: kept.head.status,
-        fields: fields.map { Field(ByteString($0.name), ByteString(bytes: $0.value)) },
-        userInfo: kept.userInfo)
-      do throws(StoreError) {
-        try Store.checkBounds(ByteString("GET \(url)"), metadata, of: destination)
-      } catch { throw MoveFailure(error) }
-      return false
+      return (false, try plan(entry, row, as: url))
     }
     let (plan, adoption) = try adopt(entry, row, as: url, cache)
     let known = store.info(for: plan.key, variant: plan.variant)
     if let known {
       try compare(entry, adoption, with: known, cache, readsBodies: !options.isDryRun)
     }
-    try check(entry, plan, store)
+    let size = try check(entry, plan, store)
     if let room {
       if (try? room.supersedes(row, plan.key, plan.variant)) == true {
         throw .skip(.duplicateURLSuperseded, "")
       }
-      guard fits(entry, store), room.admits(row, accessed: adoption.past.accessed)
+      guard fits(entry, size, store), room.admits(row, accessed: adoption.past.accessed)
       else { throw .skip(.limitsReached, "") }
     }
-    if options.isDryRun { return known != nil }
+    if options.isDryRun { return (known != nil, size) }
     try store.adopt(plan, adoption.past, body(of: entry)) { () throws(MoveFailure) in
       // Another program may have stored a newer response while a long body was read.
       guard let now = store.info(for: plan.key, variant: plan.variant),
@@ -198,7 +189,25 @@ public final class Migration {
       else { return }
       try compare(entry, adoption, with: now, cache, readsBodies: true)
     }
-    return known != nil
+    return (known != nil, size)
+  }
+
+  /// Returns the size of the metadata of an entry for a store that does not exist, so that it has
+  /// no secret to conceal credentials with.
+  private func plan(
+    _ entry: SourceEntry, _ row: Int64, as url: NormalizedURL
+  ) throws(MoveFailure) -> MetadataSize {
+    let adoption = Adoption(entry, row: row, source.format, url: url, now: now)
+    let selection = Selection(
+      varyOf: entry.storedFields, request: entry.selectingFields,
+      conceal: { Array(Digest(hashing: $0).description.utf8) })
+    guard let selection else { throw .skip(.varyAll, "") }
+    let plan = ResponseCache.adopting(adoption.kept, selectedBy: selection, rules)
+    try checkExpiry(plan.metadata.expires)
+    do throws(StoreError) {
+      try Store.checkBounds(plan.key, plan.metadata, of: destination)
+    } catch { throw MoveFailure(error) }
+    return try Self.size(of: plan, entry)
   }
 
   func adopt(
@@ -211,10 +220,24 @@ public final class Migration {
   }
 
   /// Throws for an entry that the destination would refuse even if it had room.
-  func check(_ entry: SourceEntry, _ plan: StoringPlan, _ store: Store) throws(MoveFailure) {
+  ///
+  /// - Returns: The size of its metadata.
+  func check(
+    _ entry: SourceEntry, _ plan: StoringPlan, _ store: Store
+  ) throws(MoveFailure) -> MetadataSize {
     do throws(StoreError) {
       try store.checkBounds(plan.key, plan.metadata, length: entry.body.length)
     } catch { throw MoveFailure(error) }
+    return try Self.size(of: plan, entry)
+  }
+
+  private static func size(
+    of plan: StoringPlan, _ entry: SourceEntry
+  ) throws(MoveFailure) -> MetadataSize {
+    let size = MetadataSize(
+      plan.key, variant: plan.variant, plan.metadata, length: entry.body.length)
+    guard let size else { throw .skip(.metadataTooLarge, "") }
+    return size
   }
 
   private func checkExpiry(_ expires: Timestamp?) throws(MoveFailure) {

@@ -1,3 +1,5 @@
+internal import CacheStore
+
 /// The result of one row of a source.
 public struct RowResult: Sendable {
   /// The result of a row.
@@ -21,6 +23,8 @@ public struct RowResult: Sendable {
   public let hasAuthorization: Bool
   /// The result.
   public let outcome: Outcome
+  /// The size of the metadata of a converted entry.
+  var metadata: MetadataSize? = nil
 }
 
 /// The counts of the rows of a source, by result. In a dry run, those that would result.
@@ -79,12 +83,18 @@ public struct MigrationCounts: Sendable, Hashable {
       if isReplaced { replaced += 1 }
       if result.hasAuthorization { authorized += 1 }
       bytes = Self.sum(bytes, result.bytes)
-      // Whole blocks for a body and a metadata file, a directory, a record, and a place in the
-      // index.
-      neededBytes = Self.sum(
-        neededBytes,
-        (result.bytes + blockBytes - 1) / blockBytes * blockBytes + 2 * blockBytes + 1_184)
+      neededBytes = Self.sum(neededBytes, needed(for: result, blockBytes))
     }
+  }
+
+  /// Returns the most bytes that a converted row takes on disk: whole blocks for the body, the
+  /// metadata file and its folder, for the first rows also for the folder above it; and a record,
+  /// with the room for dead ones, and a place in the index.
+  private func needed(for result: RowResult, _ blockBytes: UInt64) -> UInt64 {
+    func blocks(_ bytes: UInt64) -> UInt64 { (bytes + blockBytes - 1) / blockBytes * blockBytes }
+    let (file, record) = (result.metadata?.file ?? 1, max(result.metadata?.record ?? 0, 1_056))
+    let folders: UInt64 = converted <= 256 ? 2 : 1
+    return blocks(result.bytes) + blocks(file) + folders * blockBytes + record + record / 4 + 128
   }
 
   /// Adds bytes. In a dry run, any number of rows may name one file, which may be sparse.

@@ -6,6 +6,7 @@ import StoreMigration
 import Synchronization
 import TestSupport
 import Testing
+import ToolTesting
 
 /// A destination with a limit on bytes.
 @Suite(.enabled(if: Python.isThere, "python3 is needed"))
@@ -211,6 +212,62 @@ struct MigrationRoomTests {
     let store = try Store(at: target)
     #expect(store.entries().map(\.length) == [100])
     store.close()
+  }
+
+  /// Makes a Cache.db whose responses have a field of 12,000 bytes.
+  private func longFields(_ name: String, rows: Int, _ sandbox: SourceSandbox) throws -> String {
+    let script = """
+      import plistlib, sqlite3, sys
+      c = sqlite3.connect(sys.argv[1])
+      c.executescript('''CREATE TABLE cfurl_cache_response(entry_ID INTEGER PRIMARY KEY,
+        storage_policy INTEGER, request_key TEXT, time_stamp INTEGER);
+        CREATE TABLE cfurl_cache_blob_data(entry_ID INTEGER PRIMARY KEY, response_object BLOB,
+        request_object BLOB, proto_props BLOB, user_info BLOB, receiver_data BLOB)''')
+      for n in range(1, int(sys.argv[2]) + 1):
+          url = 'https://h/%d' % n
+          head = [url, 600000000.0 + n, 0, 200, {'X': 12000 * 'v'}, -1, 'text/plain']
+          blob = plistlib.dumps({'Version': 1, 'Array': head}, fmt=plistlib.FMT_BINARY)
+          c.execute('INSERT INTO cfurl_cache_response VALUES(?, 0, ?, ?)', (n, url, 1578307200 + n))
+          c.execute('INSERT INTO cfurl_cache_blob_data VALUES(?, ?, NULL, NULL, NULL, ?)',
+            (n, blob, b'body %d' % n))
+      c.commit()
+      """
+    let path = "\(sandbox.path)/\(name)"
+    _ = try Python.run(["-c", script, path, "\(rows)"])
+    return path
+  }
+
+  @Test func `long metadata take room, and what the store has stays`() throws {
+    let sandbox = try SourceSandbox()
+    let target = sandbox.path + "/store"
+    let limits = Limits(bytes: 3 << 20)
+    let before = try Store(at: target, options: Options(limits: limits))
+    for number in 0..<20 {
+      try before.put(
+        [1], for: ByteString("own\(number)"), variant: 0, metadata: EntryMetadata(),
+        past: ImportedTimes(created: nil, accessed: Timestamp(nanoseconds: 1)))
+    }
+    before.close()
+    let path = try longFields("m", rows: 150, sandbox)
+    let plan = try Migration(from: path, to: target, options: sandbox.dryRun)
+    try plan.run { _ in }
+    let moved = try move(path, target, sandbox)
+    #expect(moved.counts.evicted == 0 && moved.counts.converted > 50)
+    #expect(moved.counts.converted < 150 && plan.counts == moved.counts)
+    #expect(moved.held.count { $0.hasPrefix("own") } == 20)
+  }
+
+  @Test func `the bytes that are needed on disk include long metadata`() throws {
+    let sandbox = try SourceSandbox()
+    let path = try longFields("m", rows: 60, sandbox)
+    let target = sandbox.path + "/store"
+    let plan = try Migration(from: path, to: target, options: sandbox.dryRun)
+    try plan.run { _ in }
+    let moved = try move(path, target, sandbox)
+    #expect(plan.counts == moved.counts && moved.counts.converted == 60)
+    let (status, text) = try Child.run("/usr/bin/env", ["du", "-sk", target])
+    let taken = text.split { $0 == "\t" || $0 == " " }.first.flatMap { UInt64($0) }
+    #expect(try status == 0 && #require(taken) << 10 <= plan.counts.neededBytes)
   }
 
   @Test func `an entry that is too large for the store keeps none behind`() throws {

@@ -146,8 +146,29 @@ struct MigrationTests {
     }
   }
 
+  @Test func `a dry run leaves what has expired behind, with a store and without`() throws {
+    let sandbox = try SourceSandbox()
+    // Fresh for a while, because it had not been changed for long.
+    let fields =
+      "{'Date': 'Wed, 08 Mar 2023 20:26:41 GMT', 'Last-Modified': 'Tue, 07 Mar 2023 20:26:41 GMT'}"
+    let source = try authorized(sandbox, fields: fields)
+    var options = sandbox.dryRun
+    options.dropsExpired = true
+    let plan = try Migration(from: source, to: sandbox.path + "/store", options: options)
+    try plan.run { _ in }
+    try Store(at: sandbox.path + "/store").close()
+    let other = try Migration(from: source, to: sandbox.path + "/store", options: options)
+    try other.run { _ in }
+    options.isDryRun = false
+    let counts = try move(source, sandbox, options).1
+    #expect(counts.converted == 0 && counts.skipped.map(\.key.name) == ["expired"])
+    #expect(plan.counts == counts && other.counts == counts)
+  }
+
   /// Makes a Cache.db with answers to requests with two tokens and none.
-  private func authorized(_ sandbox: SourceSandbox) throws -> String {
+  private func authorized(
+    _ sandbox: SourceSandbox, fields: String = "{'Cache-Control': 'max-age=10'}"
+  ) throws -> String {
     let script = """
       import plistlib, sqlite3, sys
       c = sqlite3.connect(sys.argv[1])
@@ -161,7 +182,7 @@ struct MigrationTests {
       for number, (path, token) in enumerate(rows, 1):
           url = 'https://h/' + path
           fields = {'Authorization': token} if token else {}
-          head = [url, 700000000.0 + number, 0, 200, {'Cache-Control': 'max-age=10'}, 1, 'text/plain']
+          head = [url, 700000000.0 + number, 0, 200, \(fields), 1, 'text/plain']
           c.execute('INSERT INTO cfurl_cache_response VALUES(?, 0, ?, ?)',
             (number, url, '2023-03-08 20:26:4%d' % number))
           c.execute('INSERT INTO cfurl_cache_blob_data VALUES(?, ?, ?, NULL, NULL, ?)',
