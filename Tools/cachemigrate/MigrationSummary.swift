@@ -46,7 +46,10 @@ struct MigrationSummary {
 
   /// Whether the volume has room for all converted entries; true if that cannot be found out.
   private var hasRoom: Bool { hasBytes && hasFiles }
-  private var hasBytes: Bool { freeBytes.map { $0 > counts.neededBytes } ?? true }
+  private var hasBytes: Bool {
+    // The store keeps some of the free bytes free.
+    freeBytes.map { $0 > limits.freeBytes && $0 - limits.freeBytes > counts.neededBytes } ?? true
+  }
   private var hasFiles: Bool { freeFiles.map { $0 >= counts.neededFiles } ?? true }
 
   private var word: String {
@@ -106,7 +109,10 @@ struct MigrationSummary {
     var lines = ["at most \(ByteCount(counts.neededBytes)) are needed on disk"]
     if let freeBytes {
       let verdict = hasBytes ? "enough" : "NOT ENOUGH"
-      lines.append("\(ByteCount(freeBytes)) are free: \(verdict)")
+      let kept =
+        limits.freeBytes == 0
+        ? "" : ", \(ByteCount(limits.freeBytes)) of which the store keeps free"
+      lines.append("\(ByteCount(freeBytes)) are free\(kept): \(verdict)")
     }
     if let freeFiles {
       lines.append(
@@ -151,6 +157,7 @@ struct MigrationSummary {
       ("needed_bytes", .count(counts.neededBytes)), ("free_bytes", .count(freeBytes)),
       ("needed_files", .count(counts.neededFiles)), ("free_files", .count(freeFiles)),
       ("limit_bytes", .count(limits.bytes)), ("limit_entries", .count(limits.entries)),
+      ("limit_free_bytes", .count(limits.freeBytes)),
       ("warnings", .array(warnings)), ("error", .text(failure.map { "\($0)" })),
     ])
   }
