@@ -293,6 +293,18 @@ import ToolTesting
     }
   }
 
+  @Test func `a plan counts the bytes that the store keeps free`() throws {
+    let tool = ToolRun()
+    let source = try tool.makeSource("m", rows: 1...3)
+    try Store(at: tool.store, options: Options(limits: Limits(freeBytes: 1 << 60))).close()
+    let plan = try tool.migrate(["--dry-run", source, tool.store])
+    #expect(plan.status == 1)
+    #expect(plan.text.contains(" are free, 1.0 EiB of which the store keeps free: NOT ENOUGH\n"))
+    let json = try tool.migrate(["--dry-run", "--json", source, tool.store])
+    #expect(json.text.contains("\"limit_free_bytes\":\(1 << 60),"))
+    #expect(try tool.migrate([source, tool.store]).status == 8)
+  }
+
   @Test(.enabled(if: SmallVolume.canBeMade, "mount(8) is not allowed here"))
   func `a plan counts the inodes that are needed`() throws {
     let tool = ToolRun()
@@ -334,6 +346,8 @@ import ToolTesting
       #expect(entry.body.count == 100_000)
     }
     store.close()
+    let again = try tool.migrate(["--resume", source, target])
+    #expect(again.status == 8 && again.errors.hasSuffix(" rows; --resume goes on there)\n"))
     try volume.grow(to: 64 << 20)
     let rest = try tool.migrate(["--json", "--resume", source, target])
     #expect(rest.status == 0)

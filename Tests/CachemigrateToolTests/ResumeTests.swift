@@ -127,8 +127,38 @@ import ToolTesting
       try tool.sql(source, "DELETE FROM manifest WHERE rowid = 5")
       return migration.source.files
     }
-    let subjects = try (0..<2).map { _ in try ResumePoint(request, open()).subject }
+    let subjects = try (0..<2).map { _ in try ResumePoint(request, open(), .yycache).subject }
     #expect(subjects[0] != subjects[1])
+  }
+
+  @Test func `a file that is not the report of the earlier run is not kept`() throws {
+    let tool = ToolRun()
+    let source = try tool.makeSource("m", rows: 1...Self.rows)
+    _ = try interrupt(
+      tool, ["--report", tool.path("report.jsonl"), source, tool.store], SIGTERM)
+    let other = tool.path("other.jsonl")
+    try tool.write(Array(String(repeating: "notes\n", count: 99_999).utf8), to: other)
+    let rest = try tool.migrate(["--resume", "--report", other, source, tool.store])
+    #expect(rest.status == 0)
+    #expect(rest.errors.contains("warning: the report lacks some of the rows"))
+    let text = String(decoding: try tool.read(other), as: UTF8.self)
+    #expect(!text.contains("notes") && text.contains("{\"row\":\(Self.rows),"))
+  }
+
+  @Test func `a state of another format is not used`() throws {
+    let tool = ToolRun()
+    let source = try tool.makeSource("m", rows: 1...Self.rows)
+    try tool.sql(
+      source,
+      """
+      CREATE TABLE ZCACHEDURLRESPONSE(Z_PK INTEGER PRIMARY KEY, Z_ENT, ZTIMESTAMP, ZENCODING,
+        ZMIMETYPE, ZURL, ZDATA);
+      INSERT INTO ZCACHEDURLRESPONSE VALUES(1, 1, 1, NULL, NULL, 'https://h/', x'01');
+      """)
+    _ = try interrupt(tool, ["--from", "yycache", source, tool.store], SIGTERM)
+    let result = try tool.migrate(["--json", "--resume", source, tool.store])
+    #expect(result.errors.contains("options have changed since; the migration begins at the"))
+    #expect(result.text.contains("\"earlier_rows\":0,\"converted\":1,"))
   }
 
   @Test func `a report that is gone is reported`() throws {
@@ -172,7 +202,7 @@ import ToolTesting
     counts.authorized = 7
     for reason in RowReason.all { counts.skipped[reason] = reason.name.count }
     return ResumeState(
-      subject: "abc", row: -7, counts: counts, reportLength: 55, reportedRows: 44)
+      subject: "abc", row: -7, counts: counts, report: "def", reportLength: 55, reportedRows: 44)
   }()
 
   @Test func `a state is what it was when it is read again`() {
@@ -186,7 +216,7 @@ import ToolTesting
   }
 
   @Test(arguments: [
-    ("state 4", "state 3"), ("row -7", "row x"), ("report 55", "report -55"),
+    ("state 5", "state 4"), ("file def", "file "), ("row -7", "row x"), ("report 55", "report -55"),
     ("report 55 44", "report 55"), ("counts 90", "counts -90"),
     ("counts 90", "counts 9999999999999999999"),
     ("skipped expired 7", "skipped expired -7"), ("skipped expired 7", "skipped nothing 7"),

@@ -32,7 +32,8 @@ import ToolTesting
     try tool.write([1], to: tool.path("m"))
     let words = [tool.path("m"), tool.store].map { Argument($0) }
     guard case .run(let invocation) = try Declarations.tool.parse(words) else { fatalError() }
-    return try ResumePoint(MigrationRequest(invocation), DatabaseFiles(of: tool.path("m")))
+    return try ResumePoint(
+      MigrationRequest(invocation), DatabaseFiles(of: tool.path("m")), .yycache)
   }
 
   @Test func `the state of a run without a report keeps what the report has`() async {

@@ -16,7 +16,7 @@ struct MigrationRun {
     Interruption.onRequest { stop.request() }
     let migration: Migration
     let point: ResumePoint?
-    let earlier: ResumeState?
+    var earlier: ResumeState?
     let report: ReportFile?
     do {
       try checkReport()
@@ -24,9 +24,9 @@ struct MigrationRun {
       migration = try Migration(
         from: request.source, to: request.destination, options: request.options, stop: stop)
       for warning in migration.source.warnings { warn(warning) }
-      point = request.options.isDryRun ? nil : resumePoint(migration.source.files)
+      point = request.options.isDryRun ? nil : resumePoint(migration.source)
       earlier = point.flatMap(earlierState)
-      report = try openReport(earlier)
+      report = try openReport(&earlier)
     } catch {
       if request.isJSON { try print(MigrationSummary(request: request, failure: error)) }
       throw error
@@ -50,7 +50,7 @@ struct MigrationRun {
     failure = watcher.outputError ?? failure
     if let problem = watcher.stateProblem { warn("\(problem.text); --resume will not go on here") }
     let canResume =
-      point != nil && watcher.row != nil && watcher.stateProblem == nil
+      point != nil && (watcher.row ?? earlier?.row) != nil && watcher.stateProblem == nil
       && watcher.outputError == nil
     return try finish(migration, earlier, failure, canResume: canResume)
   }
@@ -86,15 +86,18 @@ struct MigrationRun {
     try checkOutsideStores(Argument(report))
   }
 
-  private func openReport(_ earlier: ResumeState?) throws -> ReportFile? {
+  private func openReport(_ earlier: inout ResumeState?) throws -> ReportFile? {
     // The destination may have just been created.
     try checkReport()
-    let report = try request.report.map {
-      try ReportFile($0, isJSON: request.reportsJSON, keeping: earlier?.reportLength ?? 0)
-    }
-    if let report, let earlier,
-      earlier.reportedRows < earlier.counts.rows || report.keptBytes < earlier.reportLength
-    {
+    guard let path = request.report else { return nil }
+    // Another file has no rows of this migration, and is written anew.
+    let isSame = earlier?.report == ReportFile.name(of: path)
+    let report = try ReportFile(
+      path, isJSON: request.reportsJSON, keeping: isSame ? earlier?.reportLength ?? 0 : 0)
+    guard let state = earlier else { return report }
+    let lacksRows = !isSame || report.keptBytes < state.reportLength
+    if lacksRows { earlier?.reportedRows = 0 }
+    if lacksRows || state.reportedRows < state.counts.rows {
       warn("the report lacks some of the rows that were moved earlier; it goes on without them")
     }
     return report
@@ -102,9 +105,9 @@ struct MigrationRun {
 
   // MARK: Going on
 
-  private func resumePoint(_ files: DatabaseFiles) -> ResumePoint? {
+  private func resumePoint(_ source: SourceCache) -> ResumePoint? {
     do throws(StateFile.Problem) {
-      return try ResumePoint(request, files)
+      return try ResumePoint(request, source.files, source.format)
     } catch {
       if request.isResumed { warn("\(error.text); the migration begins at the beginning") }
       return nil

@@ -31,6 +31,8 @@ struct ReportProblem: Error, CustomStringConvertible {
 
 final class ReportFile {
   private let path: String
+  /// A digest of its path.
+  let name: String
   private let isJSON: Bool
   private let file: Descriptor
   private var waiting: [UInt8] = []
@@ -49,6 +51,7 @@ final class ReportFile {
   /// - Throws: `ReportProblem` for anything but a regular file of this user; `OutputError`.
   init(_ path: String, isJSON: Bool, keeping length: Int64) throws {
     self.path = path
+    name = Self.name(of: path)
     self.isJSON = isJSON
     var problem: ReportProblem?
     do throws(SystemError) {
@@ -69,6 +72,11 @@ final class ReportFile {
     if !isJSON, written == 0 {
       waiting += Array("\(Self.row("ROW", "RESULT", "REASON", "BYTES"))  KEY\n".utf8)
     }
+  }
+
+  /// Returns a digest of the path of a file, without links and `..`.
+  static func name(of path: String) -> String {
+    Digest(hashing: UserPath.upwards(from: Array(path.utf8))[0]).description
   }
 
   /// The length of the file once all collected text is written.

@@ -9,15 +9,18 @@ struct ResumeState: Sendable, Hashable {
   var subject: String
   var row: Int64
   var counts: MigrationCounts
+  /// A digest of the path of the report; `-` if there is none.
+  var report = "-"
   var reportLength: Int64
   var reportedRows: Int
 
   static let maximumBytes = 16 << 10
-  private static let title = "cachemigrate state 4"
+  private static let title = "cachemigrate state 5"
 
   var encoded: [UInt8] {
     var lines = [
       "subject \(subject)", "row \(row)", "report \(reportLength) \(reportedRows)",
+      "file \(report)",
       "counts \(counts.rows) \(counts.converted) \(counts.replaced) \(counts.bytes) "
         + "\(counts.neededBytes) \(counts.evicted) \(counts.authorized)",
     ]
@@ -31,20 +34,21 @@ struct ResumeState: Sendable, Hashable {
 extension ResumeState {
   /// Decodes a file. Returns `nil` if it is damaged or of another version.
   init?(decoding bytes: [UInt8]) {
-    guard let lines = StateText.decode(Self.title, bytes), lines.count >= 4,
+    guard let lines = StateText.decode(Self.title, bytes), lines.count >= 5,
       let subject = StateText.value(lines[0], "subject"),
       let row = StateText.value(lines[1], "row").flatMap({ Int64($0) }),
       let report = StateText.value(lines[2], "report").map(Self.numbers), report.count == 2,
-      let numbers = StateText.value(lines[3], "counts").map(Self.numbers), numbers.count == 7
+      let file = StateText.value(lines[3], "file"), !file.isEmpty,
+      let numbers = StateText.value(lines[4], "counts").map(Self.numbers), numbers.count == 7
     else { return nil }
-    (self.subject, self.row) = (subject, row)
+    (self.subject, self.row, self.report) = (subject, row, file)
     (reportLength, reportedRows) = (Int64(report[0]), Int(report[1]))
     counts = MigrationCounts()
     (counts.rows, counts.converted) = (Int(numbers[0]), Int(numbers[1]))
     (counts.replaced, counts.bytes) = (Int(numbers[2]), numbers[3])
     (counts.neededBytes, counts.evicted) = (numbers[4], Int(numbers[5]))
     counts.authorized = Int(numbers[6])
-    for line in lines[4...] {
+    for line in lines[5...] {
       let words = line.split(separator: " ")
       guard words.count == 3, words[0] == "skipped",
         let reason = RowReason(named: String(words[1])),

@@ -71,6 +71,7 @@ final class RowWatcher {
       try point.file.save(
         ResumeState(
           subject: point.subject, row: row, counts: sum,
+          report: report?.name ?? earlier?.report ?? "-",
           reportLength: report?.length ?? earlier?.reportLength ?? 0,
           reportedRows: (earlier?.reportedRows ?? 0) + (report == nil ? 0 : rows)
         ).encoded)
