@@ -83,8 +83,13 @@ extension CachingClient {
       metadata.userInfo += userInfo
       if inMemoryOnly {
         if plan.isSuperseded(in: store, now: now) { return .failure(.superseded) }
-        try store.remove(plan.key, variant: plan.variant)
-        return .success(try cache.keepInMemory(body, plan, metadata: metadata, now: now))
+        let info = try cache.keepInMemory(body, plan, metadata: metadata, now: now)
+        do throws(StoreError) { try store.remove(plan.key, variant: plan.variant) } catch {
+          // The stored one would be found again.
+          cache.memory.remove(plan.key) { $0.variant == info.variant }
+          throw error
+        }
+        return .success(info)
       }
       return try permit.store(plan, cache, now: now) { () throws(StoreError) in
         try store.put(body, for: plan.key, variant: plan.variant, metadata: metadata)

@@ -32,16 +32,19 @@ struct OfflineCacheTests {
     sandbox.clock.advance(bySeconds: 100)
     #expect(await text(cache, sandbox.request("/a")) == "/a")
     #expect(sandbox.origin.requests.count == 1)
-    func keepInMemory() throws {
+    func keepInMemory(_ target: String = "/m", _ data: Data = Data("m".utf8)) throws {
       let response = try #require(
         HTTPURLResponse(
-          url: sandbox.origin.url("/m"), statusCode: 200, httpVersion: nil,
+          url: sandbox.origin.url(target), statusCode: 200, httpVersion: nil,
           headerFields: ["Cache-Control": "max-age=3600"]))
       try cache.store(
         CachedURLResponse(
-          response: response, data: Data("m".utf8), userInfo: nil,
-          storagePolicy: .allowedInMemoryOnly), for: sandbox.request("/m"))
+          response: response, data: data, userInfo: nil, storagePolicy: .allowedInMemoryOnly),
+        for: sandbox.request(target))
     }
+    // What is too large replaces nothing.
+    #expect(throws: (any Error).self) { try keepInMemory("/a", Data(count: 100 << 20)) }
+    #expect(cache.cachedResponse(for: sandbox.request("/a"))?.data == Data("/a".utf8))
     try keepInMemory()
     #expect(cache.cachedResponse(for: sandbox.request("/m")) != nil)
     cache.close()
