@@ -152,7 +152,10 @@ extension Catalog {
       if let sequence, state.journal.isLost(sequence) { return .lost }
       guard let removals = try removals(&state) else { return nil }
       if removals.haveGivenUp(hash, variant, digest) { return .givenUp }
-      return removals.cover(hash, variant, digest, writtenAt: sequence) ? .removed : nil
+      if removals.cover(hash, variant, digest, writtenAt: sequence) { return .removed }
+      // The numbers after that which the journal has by now may be those of a repair.
+      guard let sequence, sequence > state.journal.openedSequence &+ 1 else { return nil }
+      return .lost
     }
   }
 

@@ -128,6 +128,23 @@ import Testing
   }
 
   @Test(arguments: RepairLevel.allCases)
+  func `entries in wrong places do not take the numbers that prove a loss`(
+    level: RepairLevel
+  ) throws {
+    let sandbox = CheckSandbox()
+    try fill(sandbox) { store in
+      for key in ["a", "b", "c"] { try store.put([1], for: ByteString(key)) }
+    } losing: { store in
+      for key in ["new", "newer", "b", "c"] { try store.put([2], for: ByteString(key)) }
+    }
+    for key in ["b", "c"] as [ByteString] {
+      try sandbox.move(try sandbox.directory(of: key), to: "moved-\(key)")
+    }
+    #expect(try sandbox.expectRepaired(level).report.lostEntries == 0)
+    #expect(try bodies(sandbox) == ["a": [1], "b": [2], "c": [2], "new": [2], "newer": [2]])
+  }
+
+  @Test(arguments: RepairLevel.allCases)
   func `a copy of a removed entry is not placed when the journal is written anew`(
     level: RepairLevel
   ) throws {
