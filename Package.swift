@@ -304,7 +304,7 @@ let package = Package(
       "CurlHTTP",
       [
         "TransportTesting", "CurlHTTP", "HTTPTransports", "HTTPSemantics", "MessageDigests",
-        "CacheSystem", "LoopbackOrigin", "NginxOrigin", "CLibrary",
+        "CacheSystem", "LoopbackOrigin", "NginxOrigin", "ToolTesting", "CLibrary",
       ]),
     tests(
       "URLSessionHTTP",

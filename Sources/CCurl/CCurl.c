@@ -1,13 +1,17 @@
 #include "CCurl.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
-// Linux distributions build libcurl with the system's OpenSSL; elsewhere pins are never met.
+// Linux distributions build libcurl with the system's OpenSSL; elsewhere pins are never met, and no
+// HTTP/1 connection with TLS is used twice.
 #ifdef __linux__
 #define OCCURL_OPENSSL 1
 #include <openssl/ssl.h>
@@ -79,14 +83,51 @@ CURLcode occurl_set_look_up_callback(
 static curl_socket_t occurl_opening(
     void *context, curlsocktype purpose, struct curl_sockaddr *address) {
   (void)purpose;
+  occurl_opened *all = context;
   curl_socket_t opened = socket(address->family, address->socktype, address->protocol);
-  *(int *)context = opened == CURL_SOCKET_BAD ? errno : 0;
-  if (opened != CURL_SOCKET_BAD) (void)fcntl(opened, F_SETFD, FD_CLOEXEC);
+  all->error = opened == CURL_SOCKET_BAD ? errno : 0;
+  if (opened == CURL_SOCKET_BAD) return opened;
+  (void)fcntl(opened, F_SETFD, FD_CLOEXEC);
+  all->sockets[all->count++ % OCCURL_SOCKETS] = opened;
   return opened;
 }
 
-CURLcode occurl_open_sockets(CURL *handle, int *error) {
-  return occurl_set_open_callback(handle, occurl_opening, error);
+CURLcode occurl_open_sockets(CURL *handle, occurl_opened *opened) {
+  return occurl_set_open_callback(handle, occurl_opening, opened);
+}
+
+static int occurl_is_address(const struct sockaddr_storage *address, const char *text, int port) {
+  char own[INET6_ADDRSTRLEN];
+  const void *bytes;
+  int number;
+  if (address->ss_family == AF_INET) {
+    bytes = &((const struct sockaddr_in *)address)->sin_addr;
+    number = ntohs(((const struct sockaddr_in *)address)->sin_port);
+  } else if (address->ss_family == AF_INET6) {
+    bytes = &((const struct sockaddr_in6 *)address)->sin6_addr;
+    number = ntohs(((const struct sockaddr_in6 *)address)->sin6_port);
+  } else {
+    return 0;
+  }
+  return number == port && inet_ntop(address->ss_family, bytes, own, sizeof own) != NULL
+         && strcmp(own, text) == 0;
+}
+
+curl_socket_t occurl_opened_socket(
+    const occurl_opened *opened, const char *here, int here_port, const char *there,
+    int there_port) {
+  unsigned count = opened->count < OCCURL_SOCKETS ? opened->count : OCCURL_SOCKETS;
+  for (unsigned index = 0; index < count; index++) {
+    struct sockaddr_storage own = {0}, other = {0};
+    socklen_t size = sizeof own, other_size = sizeof other;
+    curl_socket_t candidate = opened->sockets[index];
+    if (getsockname(candidate, (struct sockaddr *)&own, &size) == 0
+        && getpeername(candidate, (struct sockaddr *)&other, &other_size) == 0
+        && occurl_is_address(&own, here, here_port)
+        && occurl_is_address(&other, there, there_port))
+      return candidate;
+  }
+  return CURL_SOCKET_BAD;
 }
 
 CURLcode occurl_set_connected_callback(
@@ -151,12 +192,79 @@ CURLcode occurl_get_socket(CURL *handle, CURLINFO info, curl_socket_t *value) {
 // The connection itself is asked, and not what libcurl notes of a handshake (CURLINFO_CERTINFO),
 // which is empty for a transfer on a kept connection.
 #ifdef OCCURL_OPENSSL
-static X509 *occurl_peer(CURL *handle) {
+static SSL *occurl_ssl(CURL *handle) {
   struct curl_tlssessioninfo *session = NULL;
   if (curl_easy_getinfo(handle, CURLINFO_TLS_SSL_PTR, &session) != CURLE_OK || session == NULL)
     return NULL;
-  if (session->backend != CURLSSLBACKEND_OPENSSL || session->internals == NULL) return NULL;
-  return SSL_get1_peer_certificate((SSL *)session->internals);
+  return session->backend == CURLSSLBACKEND_OPENSSL ? (SSL *)session->internals : NULL;
+}
+
+int occurl_has_tls_input(CURL *handle) {
+  SSL *ssl = occurl_ssl(handle);
+  return ssl == NULL ? -1 : SSL_has_pending(ssl);
+}
+
+int occurl_speaks_http2(CURL *handle) {
+  SSL *ssl = occurl_ssl(handle);
+  const unsigned char *name = NULL;
+  unsigned length = 0;
+  if (ssl != NULL) SSL_get0_alpn_selected(ssl, &name, &length);
+  return length == 2 && memcmp(name, "h2", 2) == 0;
+}
+
+struct occurl_closure {
+  int references;
+  int isClosed;
+};
+
+void occurl_release_closure(occurl_closure *closure) {
+  if (closure != NULL && __atomic_sub_fetch(&closure->references, 1, __ATOMIC_ACQ_REL) == 0)
+    free(closure);
+}
+
+int occurl_is_closed(const occurl_closure *closure) { return closure->isClosed; }
+
+static int occurl_closure_index = -1;
+
+static void occurl_free_closure(
+    void *parent, void *value, CRYPTO_EX_DATA *data, int index, long number, void *pointer) {
+  (void)parent, (void)data, (void)index, (void)number, (void)pointer;
+  occurl_release_closure(value);
+}
+
+static void occurl_make_closure_index(void) {
+  occurl_closure_index = SSL_get_ex_new_index(0, NULL, NULL, NULL, occurl_free_closure);
+}
+
+static void occurl_note_alert(const SSL *ssl, int where, int alert) {
+  if ((where & SSL_CB_READ_ALERT) != SSL_CB_READ_ALERT) return;
+  occurl_closure *closure = SSL_get_ex_data(ssl, occurl_closure_index);
+  if (closure != NULL && (alert & 0xFF) == SSL_AD_CLOSE_NOTIFY) closure->isClosed = 1;
+}
+
+occurl_closure *occurl_closure_of(CURL *handle) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  SSL *ssl = occurl_ssl(handle);
+  if (ssl == NULL || pthread_once(&once, occurl_make_closure_index) != 0) return NULL;
+  if (occurl_closure_index < 0) return NULL;
+  occurl_closure *closure = SSL_get_ex_data(ssl, occurl_closure_index);
+  if (closure == NULL) {
+    closure = calloc(1, sizeof *closure);
+    if (closure == NULL) return NULL;
+    closure->references = 1;
+    if (SSL_set_ex_data(ssl, occurl_closure_index, closure) != 1) {
+      free(closure);
+      return NULL;
+    }
+    SSL_set_info_callback(ssl, occurl_note_alert);
+  }
+  (void)__atomic_add_fetch(&closure->references, 1, __ATOMIC_ACQ_REL);
+  return closure;
+}
+
+static X509 *occurl_peer(CURL *handle) {
+  SSL *ssl = occurl_ssl(handle);
+  return ssl == NULL ? NULL : SSL_get1_peer_certificate(ssl);
 }
 
 static size_t occurl_copy(unsigned char *from, int length, unsigned char *der, size_t capacity) {
@@ -184,6 +292,28 @@ size_t occurl_peer_public_key(CURL *handle, unsigned char *der, size_t capacity)
   return occurl_copy(bytes, length, der, capacity);
 }
 #else
+int occurl_has_tls_input(CURL *handle) {
+  (void)handle;
+  return -1;
+}
+
+int occurl_speaks_http2(CURL *handle) {
+  (void)handle;
+  return 0;
+}
+
+occurl_closure *occurl_closure_of(CURL *handle) {
+  (void)handle;
+  return NULL;
+}
+
+void occurl_release_closure(occurl_closure *closure) { (void)closure; }
+
+int occurl_is_closed(const occurl_closure *closure) {
+  (void)closure;
+  return 0;
+}
+
 size_t occurl_peer_certificate(CURL *handle, unsigned char *der, size_t capacity) {
   (void)handle, (void)der, (void)capacity;
   return 0;

@@ -29,9 +29,12 @@ struct ChunkedBody {
     if case .over = phase { true } else { false }
   }
 
+  /// Whether bytes have come after the end.
+  private(set) var hasMore = false
+
   /// Decodes received bytes; appends the body to `body` and whole lines to `trailers`.
   ///
-  /// Bytes after the end are ignored.
+  /// Bytes after the end are ignored, and noted in ``hasMore``.
   mutating func consume(
     _ bytes: UnsafeRawBufferPointer, into body: inout [UInt8], trailers: inout [[UInt8]]
   ) throws(Violation) {
@@ -52,6 +55,7 @@ struct ChunkedBody {
         if end != nil { try endLine(&trailers) }
       }
     }
+    if unsafe !rest.isEmpty { hasMore = true }
   }
 
   private func checkLength() throws(Violation) {

@@ -14,7 +14,8 @@ public import HTTPTransports
 ///
 /// A response whose end is not certain is an error: two lengths, a length and a transfer coding, a
 /// transfer coding other than `chunked`, a chunk size that is not a number, a line with a CR or
-/// NUL. Over HTTP/2 there is one exception: if a server resets the stream of a body without length
+/// NUL, and over TLS a body without length if the server ends the connection without closing TLS
+/// (RFC 9112, section 9.8). Over HTTP/2 there is one exception: if a server resets the stream of a body without length
 /// with `NO_ERROR`, libcurl 7.88 takes the body for complete, which it may not be.
 ///
 /// All heads and trailers of a response may have 256 KiB and 1,000 fields together. libcurl 7.88

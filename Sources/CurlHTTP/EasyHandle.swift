@@ -16,8 +16,10 @@ final class EasyHandle {
   private var proxyList: UnsafeMutablePointer<curl_slist>?
   private var resolves: UnsafeMutablePointer<curl_slist>?
   private let errorText: UnsafeMutableBufferPointer<CChar>
-  /// The errno of the last socket that could not be opened; 0 if it was opened, ``lookUp`` before that.
-  private let socketError: UnsafeMutablePointer<CInt>
+  /// The sockets that were opened. The error is ``lookUp`` while a name is being looked up.
+  private let opened: UnsafeMutablePointer<occurl_opened>
+  /// Notes the end of the connection that is used, if it has TLS of OpenSSL.
+  private var closure: OpaquePointer?
 
   /// Returns `nil` if libcurl has no memory.
   init?() {
@@ -25,8 +27,8 @@ final class EasyHandle {
     unsafe self.raw = raw
     unsafe errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
     unsafe errorText.initialize(repeating: 0)
-    unsafe socketError = .allocate(capacity: 1)
-    unsafe socketError.initialize(to: 0)
+    unsafe opened = .allocate(capacity: 1)
+    unsafe opened.initialize(to: occurl_opened())
     // Safety: the handle is valid, and the text outlives it. An old libcurl does not know the option.
     unsafe occurl_set_quick_exit(raw)
     guard unsafe occurl_set_pointer(raw, CURLOPT_ERRORBUFFER, errorText.baseAddress) == CURLE_OK,
@@ -42,7 +44,8 @@ final class EasyHandle {
     unsafe curl_slist_free_all(proxyList)
     unsafe curl_slist_free_all(resolves)
     unsafe errorText.deallocate()
-    unsafe socketError.deallocate()
+    unsafe opened.deallocate()
+    unsafe occurl_release_closure(closure)
   }
 
   /// libcurl's text for the last failure; may be empty.
@@ -55,7 +58,7 @@ final class EasyHandle {
   /// The text of the system for the last connection that could not be made.
   var systemError: String? {
     // Safety: the handle is valid, and the number is initialized.
-    let number = unsafe occurl_system_error(raw), ofSocket = unsafe socketError.pointee
+    let number = unsafe occurl_system_error(raw), ofSocket = unsafe opened.pointee.error
     if number != 0 { return SystemError(number).description }
     return ofSocket <= 0 ? nil : SystemError(ofSocket).description
   }
@@ -68,35 +71,57 @@ final class EasyHandle {
   /// Whether a name is being looked up, or could not be found.
   var isLookingUp: Bool {
     // Safety: the number is initialized.
-    unsafe socketError.pointee == Self.lookUp
+    unsafe opened.pointee.error == Self.lookUp
   }
 
   /// Makes libcurl open sockets that child processes do not inherit, and keep the error if the system
   /// refuses one.
   func keepSocketError() -> Bool {
-    // Safety: the handle is valid; the number outlives it.
-    unsafe occurl_open_sockets(raw, socketError) == CURLE_OK
+    // Safety: the handle is valid; the structure outlives it.
+    unsafe occurl_open_sockets(raw, opened) == CURLE_OK
+  }
+
+  /// Returns the socket of a connection that was made for this handle; `nil` if that is not certain.
+  func socket(between endpoints: IdleSockets.Endpoints) -> curl_socket_t? {
+    // Safety: the structure is initialized; the texts are read during the call.
+    let socket = unsafe occurl_opened_socket(
+      opened, endpoints.here, CInt(endpoints.herePort), endpoints.there, CInt(endpoints.therePort))
+    return socket == occurl_socket_bad ? nil : socket
   }
 
   /// Keeps the error of a socket that a callback of libcurl could not open, or 0.
   func keepSocketError(_ number: CInt) {
     // Safety: the number is initialized.
-    unsafe socketError.pointee = number
+    unsafe opened.pointee.error = number
   }
 
   /// The number of connections that were made for the transfer; 0 if a kept one is used.
   var newConnections: Int { number(CURLINFO_NUM_CONNECTS) }
 
-  /// The HTTP/1 connection that the transfer leaves open after its end.
-  var keptConnection: (IdleSockets.Endpoints, CInt)? {
-    let version = number(CURLINFO_HTTP_VERSION)
-    guard version == Int(CURL_HTTP_VERSION_1_0) || version == Int(CURL_HTTP_VERSION_1_1),
-      let socket = activeSocket
-    else { return nil }
-    let endpoints = IdleSockets.Endpoints(
-      here: text(CURLINFO_LOCAL_IP), herePort: number(CURLINFO_LOCAL_PORT),
-      there: text(CURLINFO_PRIMARY_IP), therePort: number(CURLINFO_PRIMARY_PORT))
-    return (endpoints, socket)
+  /// Whether it is certain that TLS has no bytes of the connection that libcurl has not read.
+  var hasNoTLSInput: Bool {
+    // Safety: the handle is valid, and its connection is in use.
+    unsafe occurl_has_tls_input(raw) == 0
+  }
+
+  /// Watches how the server ends the connection that is used.
+  func watchClosure() {
+    // Safety: the handle is valid, and its connection is in use; the old one is used by nobody else.
+    unsafe occurl_release_closure(closure)
+    unsafe closure = occurl_closure_of(raw)
+  }
+
+  /// Whether the connection has ended without the alert that closes TLS; `false` if it has no TLS of
+  /// OpenSSL. Other libraries report that as an error.
+  var wasCut: Bool {
+    // Safety: it is released with the handle.
+    unsafe closure.map { unsafe occurl_is_closed($0) == 0 } ?? false
+  }
+
+  /// Whether HTTP/2 was agreed on with TLS; `false` if that is not certain.
+  var speaksHTTP2: Bool {
+    // Safety: as above.
+    unsafe occurl_speaks_http2(raw) != 0
   }
 
   /// The socket of the connection that was made last.
@@ -164,13 +189,5 @@ final class EasyHandle {
     // Safety: the handle is valid, the info is a long, and the value is a local.
     guard unsafe occurl_get_long(raw, info, &value) == CURLE_OK else { return 0 }
     return value
-  }
-
-  private func text(_ info: CURLINFO) -> String {
-    var text: UnsafePointer<CChar>?
-    // Safety: the string lives as long as the handle; it is copied here.
-    guard unsafe occurl_get_string(raw, info, &text) == CURLE_OK, let text = unsafe text
-    else { return "" }
-    return unsafe String(cString: text)
   }
 }

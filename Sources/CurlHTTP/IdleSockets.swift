@@ -3,14 +3,27 @@ import CCurlLibrary
 import CLibrary
 import CacheSystem
 
-/// The sockets of kept HTTP/1 connections. They are checked before reuse, so that a connection with
-/// unexpected input is not used again. Called on the driver thread only.
+/// The sockets of connections, which are checked before each reuse. Called on the driver thread only.
 ///
-/// If a server sends a body where none is allowed, after a 304 for instance, bytes are left that
-/// the next request on the connection would read as its response. libcurl 7.88 reuses such a
-/// connection if the bytes arrive after the response was complete.
+/// The rule: a connection is used again only if it is certain that nothing has come after the last
+/// answer. If a server sends a body where none is allowed, after a 304 for instance, or more than the
+/// stated length, bytes are left that the next request on the connection would read as its response.
+/// libcurl 7.88 reuses such a connection if the bytes arrive after the response was complete, or are
+/// in the rest of a TLS record.
+///
+/// - HTTP/2: each frame names its request.
+/// - HTTP/1 without TLS: the socket must have no input.
+/// - HTTP/1 over TLS: OpenSSL must have none, either. Of another TLS library, and of TLS within the TLS
+///   of a proxy, that is never certain.
 final class IdleSockets {
-  private var socketOf: [Endpoints: CInt] = [:]
+  private struct Connection {
+    let socket: CInt
+    var usesHTTP2 = false
+  }
+
+  /// Whether connections may go through a proxy that encrypts.
+  private let mayEncryptProxy: Bool
+  private var connections: [Endpoints: Connection] = [:]
   private var endpointsOf: [CInt: Endpoints] = [:]
 
   /// The addresses and ports that identify a connection; libcurl passes them to its callback before
@@ -22,22 +35,34 @@ final class IdleSockets {
     let therePort: Int
   }
 
-  /// Records the connection of a transfer that has just ended, if it uses HTTP/1 and is kept.
-  func noteEnd(on handle: EasyHandle) {
-    guard let (endpoints, socket) = handle.keptConnection else { return }
-    socketOf[endpoints] = socket
+  init(mayEncryptProxy: Bool) { self.mayEncryptProxy = mayEncryptProxy }
+
+  /// Records a new connection of a transfer, before the first request.
+  func noteNew(_ endpoints: Endpoints, of handle: EasyHandle) {
+    connections[endpoints] = nil
+    guard let socket = handle.socket(between: endpoints) else { return }
+    forget(socket)
+    connections[endpoints] = Connection(socket: socket)
     endpointsOf[socket] = endpoints
   }
 
-  /// Returns whether a kept connection has been closed by the server or has unexpected input.
-  /// Always false for a new connection and for HTTP/2.
-  func hasInput(_ endpoints: Endpoints, isReused: Bool) -> Bool {
-    guard let socket = socketOf[endpoints] else { return false }
-    guard isReused else {
-      socketOf[endpoints] = nil
-      return false
+  /// Records that an answer has come by HTTP/2.
+  func noteHTTP2(_ endpoints: Endpoints) { connections[endpoints]?.usesHTTP2 = true }
+
+  /// Returns whether a kept connection may be used again; `false` in doubt, and if the server has
+  /// closed it.
+  ///
+  /// - Parameter isSecure: Whether the connection has TLS to the server.
+  func mayReuse(_ endpoints: Endpoints, _ handle: EasyHandle, isSecure: Bool) -> Bool {
+    if isSecure, handle.speaksHTTP2 { return true }
+    guard let connection = connections[endpoints] else { return false }
+    if connection.usesHTTP2 { return true }
+    guard !Poll.isReady(connection.socket, for: POLLIN) else { return false }
+    switch (isSecure, mayEncryptProxy) {
+    case (false, false): return true
+    case (true, true): return false
+    default: return handle.hasNoTLSInput
     }
-    return Poll.isReady(socket, for: POLLIN)
   }
 
   /// Makes libcurl close its sockets through this object, which must outlive the multi handle.
@@ -57,6 +82,6 @@ final class IdleSockets {
 
   private func forget(_ socket: CInt) {
     guard let endpoints = endpointsOf.removeValue(forKey: socket) else { return }
-    if socketOf[endpoints] == socket { socketOf[endpoints] = nil }
+    if connections[endpoints]?.socket == socket { connections[endpoints] = nil }
   }
 }

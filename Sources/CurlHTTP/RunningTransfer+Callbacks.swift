@@ -68,7 +68,10 @@ extension RunningTransfer {
           there: unsafe RunningTransfer.text(there), therePort: Int(therePort))
         return running.mayUseConnection(endpoints) ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
       }, context)
-    return code == CURLE_OK || (code == CURLE_UNKNOWN_OPTION && !needsConnectedCallback)
+    if code == CURLE_OK { return true }
+    // Without the callback no connection can be checked before it is used again.
+    return code == CURLE_UNKNOWN_OPTION && !needsConnectedCallback
+      && handle.set(CURLOPT_FORBID_REUSE, 1)
   }
 
   private static func from(_ context: UnsafeMutableRawPointer?) -> RunningTransfer? {

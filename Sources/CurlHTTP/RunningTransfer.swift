@@ -36,9 +36,14 @@ final class RunningTransfer {
   /// Whether the last read from the request's body had no bytes.
   private var isSendPaused = false
   private var wasSent = false
+  /// The connection that is used, and the number of those that were made before.
+  private var endpoints: IdleSockets.Endpoints?
+  private var knownConnections = 0
   private var hasReceived = false
   private var hasHead = false
   private var chunks: ChunkedBody?
+  /// Whether nothing but the end of the connection tells the end of the body.
+  private var endsWithConnection = false
   private var failure: TransportError?
   /// The pins of the host, one of which the server must match; `nil` if it has none.
   let pins: Set<Pin>?
@@ -140,6 +145,10 @@ final class RunningTransfer {
     guard chunks?.isOver ?? true else {
       return .failure(transfer.error(.truncatedBody, "the last chunk is missing"))
     }
+    // RFC 9112, section 9.8.
+    guard !endsWithConnection || transfer.request.url.scheme == .http || !handle.wasCut else {
+      return .failure(transfer.error(.truncatedBody, "the server has not closed TLS"))
+    }
     return .success(parser.trailers)
   }
 
@@ -166,9 +175,10 @@ extension RunningTransfer {
   /// again or were not begun.
   func mayUseConnection(_ endpoints: IdleSockets.Endpoints) -> Bool {
     lastActivity = .now
+    self.endpoints = endpoints
     guard isPinned() else { return false }
-    if sockets.hasInput(endpoints, isReused: handle.newConnections == 0) {
-      needsOtherConnection = !wasSent
+    if !mayUse(endpoints) {
+      needsOtherConnection = !wasSent || mayRepeat()
     } else if !wasSent || mayRepeat() {
       wasSent = true
       return true
@@ -177,6 +187,17 @@ extension RunningTransfer {
       failure = transfer.error(.connectionLost, "the request may have reached the server")
     }
     return false
+  }
+
+  /// Returns whether a connection is new, or may be used again.
+  private func mayUse(_ endpoints: IdleSockets.Endpoints) -> Bool {
+    // libcurl may choose another connection after it has made one.
+    let isNew = handle.newConnections > knownConnections
+    knownConnections = handle.newConnections
+    if isNew { sockets.noteNew(endpoints, of: handle) }
+    handle.watchClosure()
+    let isSecure = transfer.request.url.scheme == .https
+    return isNew || sockets.mayReuse(endpoints, handle, isSecure: isSecure)
   }
 
   /// Prepares to send the request again; returns `false` if that is impossible.
@@ -215,6 +236,8 @@ extension RunningTransfer {
     } catch {
       return fail(.truncatedBody, error.text)
     }
+    // libcurl 7.88 ignores such bytes, and their rest would come later.
+    if chunks?.hasMore == true, !leaveConnection() { return false }
     // Safety: the bytes are copied during the call.
     if !body.isEmpty { unsafe body.withUnsafeBytes { unsafe hand($0) } }
     return trailers.allSatisfy { take($0) }
@@ -269,7 +292,12 @@ extension RunningTransfer {
     case .head(let head, let version):
       hasHead = true
       sharesConnection = version == "2"
+      if sharesConnection, let endpoints { sockets.noteHTTP2(endpoints) }
       if head.fields.contains("Transfer-Encoding"), mayHaveBody(head) { chunks = ChunkedBody() }
+      endsWithConnection =
+        chunks == nil && !sharesConnection && mayHaveBody(head)
+        && !head.fields.contains("Content-Length")
+      if announcesForbiddenBody(head), !leaveConnection() { return false }
       endUpload(status: head.status)
       var head = head
       if setup.keepsCookies { head.fields = head.fields.concealingCookies }
@@ -283,6 +311,19 @@ extension RunningTransfer {
   /// Returns whether a response has a body (RFC 9112, section 6.3, items 1 and 2).
   private func mayHaveBody(_ head: HTTPResponseHead) -> Bool {
     transfer.request.method != .head && ![204, 304].contains(head.status)
+  }
+
+  /// Returns whether a response that cannot have a body says that one follows (RFC 9110, section 8.6;
+  /// RFC 9112, section 6.1). A 304 may say so.
+  private func announcesForbiddenBody(_ head: HTTPResponseHead) -> Bool {
+    head.status == 204
+      && (head.fields.contains("Transfer-Encoding") || head.fields.contentLength ?? 0 > 0)
+  }
+
+  /// Makes this response the last one of its connection; over HTTP/2, that lasts as long as others use
+  /// it.
+  private func leaveConnection() -> Bool {
+    handle.set(CURLOPT_FORBID_REUSE, 1) || fail(.failed, "libcurl does not take an option")
   }
 
   /// Stops an upload that was answered with an error, and continues one that waited for a response.

@@ -74,7 +74,6 @@ final class TransferDriver {
         continue
       }
       let outcome = ended.outcome(of: result)
-      sockets.noteEnd(on: ended.handle)
       if ended.sharesConnection { queues.noteSharedConnection(ended.transfer) }
       // Removed from libcurl first: when the reader sees the end, the connection is free again.
       remove(id, leavesLookUp: result == CURLE_OPERATION_TIMEDOUT)

@@ -31,7 +31,7 @@ final class TransferLoop: Sendable {
   // only pass it to curl_multi_wakeup(3), which is safe from any thread.
   private nonisolated(unsafe) let multi: UnsafeMutableRawPointer
   /// The sockets that libcurl closes through callbacks. Used by the loop's thread, and by deinit.
-  private nonisolated(unsafe) let sockets = IdleSockets()
+  private nonisolated(unsafe) let sockets: IdleSockets
   private let state = Lock(State())
 
   /// Starts the thread.
@@ -40,6 +40,7 @@ final class TransferLoop: Sendable {
   init(_ setup: NetworkSetup) throws(TransportError) {
     self.setup = setup
     load = TransferLoad(bufferBytes: setup.bufferBytes)
+    unsafe sockets = IdleSockets(mayEncryptProxy: setup.mayEncryptProxy)
     guard CurlLibrary.isReady, let multi = unsafe curl_multi_init() else {
       throw TransportError(.failed, url: "http:", detail: "libcurl cannot be started")
     }

@@ -7,7 +7,7 @@ import HTTPSemantics
 /// use.
 public struct NetworkSetup: Sendable, Hashable {
   /// The proxy for connections.
-  public enum Proxy: Sendable, Hashable {
+  public enum Proxy: Sendable, Hashable, CustomReflectable {
     /// The one in the environment variables `http_proxy`, `https_proxy`, `all_proxy`, `no_proxy`.
     case environment
     /// This proxy: a URL of `http`, `https`, `socks5` or `socks5h` (which resolves names itself),
@@ -20,6 +20,28 @@ public struct NetworkSetup: Sendable, Hashable {
     case url(String, except: String? = nil)
     /// No proxy.
     case none
+
+    /// The setting without name and password, so that a dump of the set-up has no secret.
+    public var customMirror: Mirror {
+      switch self {
+      case .environment: Mirror(self, children: ["environment": true])
+      case .none: Mirror(self, children: ["none": true])
+      case .url(let url, let except):
+        Mirror(
+          self, children: ["url": Self.withoutLogin(url[...]), "except": except ?? "no_proxy"])
+      }
+    }
+
+    /// Returns a URL, which may have no scheme and may be invalid, without everything between its scheme
+    /// and the last `@`.
+    package static func withoutLogin(_ url: Substring) -> String {
+      guard let at = url.lastIndex(of: "@") else { return String(url) }
+      let scheme = url.firstRange(of: "://").map { url[..<$0.upperBound] } ?? ""
+      let isScheme = scheme.dropLast(3).allSatisfy {
+        $0.isLetter || $0.isNumber || "+-.".contains($0)
+      }
+      return String((isScheme ? scheme : "") + url[url.index(after: at)...])
+    }
   }
 
   /// The `User-Agent` for requests that have none, if default fields are added.
@@ -106,12 +128,26 @@ public struct NetworkSetup: Sendable, Hashable {
     switch proxy {
     case .none: false
     case .url: true
-    case .environment:
-      ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"].contains {
-        UserPath.environment($0)?.isEmpty == false
-      }
+    case .environment: Self.proxyVariables.contains { UserPath.environment($0)?.isEmpty == false }
     }
   }
+
+  /// Whether connections may go through a proxy to which they are encrypted.
+  package var mayEncryptProxy: Bool { mayEncryptProxy(variable: UserPath.environment) }
+
+  package func mayEncryptProxy(variable: (String) -> String?) -> Bool {
+    let urls =
+      switch proxy {
+      case .none: [String]()
+      case .url(let url, _): [url]
+      case .environment: Self.proxyVariables.compactMap(variable)
+      }
+    return urls.contains { $0.lowercased().hasPrefix("https:") }
+  }
+
+  private static let proxyVariables = [
+    "http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY",
+  ]
 
   /// The reason why no transport can be made with this set-up, or `nil`. A pin for an invalid host name
   /// would never be checked. With a proxy of another scheme no server could be reached, and stored

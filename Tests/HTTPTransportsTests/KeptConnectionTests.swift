@@ -39,6 +39,23 @@ struct KeptConnectionTests {
     if isLate { #expect(origin.connections == 2) }
   }
 
+  @Test(
+    "an answer that more follows, or that announces a body it cannot have, is the last one",
+    .timeLimit(.minutes(5)),
+    arguments: [
+      "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nmo",
+      "HTTP/1.1 204 None\r\nContent-Length: 4\r\n\r\n",
+    ])
+  func last(answer: String) async throws {
+    let origin = try LoopbackOrigin { request, connection in
+      if request.target == "/first" { connection.send(answer) } else { connection.answer("good") }
+    }
+    let transport = try makeTransport()
+    #expect(try await transport.fetch(origin.address("/first")).body.isEmpty)
+    #expect(try await transport.fetch(origin.address("/next")).body == "good")
+    #expect(origin.connections == 2)
+  }
+
   @Test("what a HEAD must not bring does not answer the next request", .timeLimit(.minutes(5)))
   func strayAfterHead() async throws {
     let isRead = AsyncStream.makeStream(of: Void.self)

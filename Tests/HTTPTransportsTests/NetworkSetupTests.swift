@@ -11,6 +11,17 @@ import Testing
     #expect(NetworkSetup(proxy: .url("http://192.0.2.1:3128")).mayUseProxy)
   }
 
+  @Test(arguments: [
+    (NetworkSetup.Proxy.none, [:], false), (.url("https://h:1"), [:], true),
+    (.url("HTTPS://h:1"), [:], true), (.url("http://h:1"), [:], false), (.url("h"), [:], false),
+    (.environment, [:], false), (.environment, ["http_proxy": "h"], false),
+    (.environment, ["ALL_PROXY": "https://h"], true), (.none, ["https_proxy": "https://h"], false),
+  ])
+  func `a proxy may be encrypted`(proxy: NetworkSetup.Proxy, variables: [String: String], is: Bool)
+  {
+    #expect(NetworkSetup(proxy: proxy).mayEncryptProxy { variables[$0] } == `is`)
+  }
+
   @Test func `pins are found in any spelling of the host, and those of one host are joined`() throws
   {
     let (one, two) = (try pin(1), try pin(2))
@@ -52,5 +63,17 @@ import Testing
       #expect((fault == nil) == isGood, "\(url)")
       #expect(fault?.description.contains("secret") != true)
     }
+  }
+
+  @Test(arguments: [
+    ("http://u:PR@OXY@proxy.test:1", "http://proxy.test:1"), ("u:PR://OXY@h:1", "h:1"),
+    ("socks5h://h:1", "socks5h://h:1"), ("h:1", "h:1"),
+  ])
+  func `a dump does not show the log-in for a proxy`(url: String, shown: String) {
+    let setup = NetworkSetup(proxy: .url(url, except: "a.test"))
+    var text = "\(setup.proxy) \(setup)"
+    dump(setup, to: &text)
+    #expect(!text.contains("PR") && !text.contains("u:"), "\(text)")
+    #expect(text.contains("\"\(shown)\"") && text.contains("a.test"), "\(text)")
   }
 }

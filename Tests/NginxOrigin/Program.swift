@@ -15,8 +15,8 @@ package struct Program: Sendable {
       .first { FileManager.default.isExecutableFile(atPath: $0) }
   }
 
-  /// Starts a program with nothing else open.
-  package init(_ name: String, _ arguments: [String]) throws {
+  /// Starts a program with nothing else open; it reads from `input`, if that is given.
+  package init(_ name: String, _ arguments: [String], input: Int32? = nil) throws {
     guard let path = Self.find(name) else { throw NginxFailure(what: "\(name) is not installed") }
     let pipe = try ToolTesting.Pipe()
     let nothing = try openFile("/dev/null", O_RDONLY)
@@ -35,7 +35,8 @@ package struct Program: Sendable {
     }
     self.words = words
     child = try Child(
-      path, arguments.map { Array($0.utf8) }, descriptors: [nothing, pipe.writer, pipe.writer])
+      path, arguments.map { Array($0.utf8) },
+      descriptors: [input ?? nothing, pipe.writer, pipe.writer])
   }
 
   /// Runs a program to its end, without blocking a thread of the tests.

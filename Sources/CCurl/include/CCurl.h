@@ -46,9 +46,25 @@ typedef int (*occurl_look_up_callback)(void *resolver, void *reserved, void *con
 CURLcode occurl_set_look_up_callback(
     CURL *handle, occurl_look_up_callback callback, void *context);
 
-// Has child processes not inherit the sockets, and writes to `error` the errno of the last one that
-// could not be opened, else 0, for which libcurl has no place. `error` has to outlive the handle.
-CURLcode occurl_open_sockets(CURL *handle, int *error);
+// More sockets than libcurl has open at once, to connect to one host.
+#define OCCURL_SOCKETS 8
+
+// What a transfer has opened: the errno of the last socket if that failed, else 0, for which libcurl
+// has no place; the number of sockets, and the last ones.
+typedef struct {
+  int error;
+  unsigned count;
+  curl_socket_t sockets[OCCURL_SOCKETS];
+} occurl_opened;
+
+// Has child processes not inherit the sockets, and writes them to `opened`, which has to outlive the
+// handle.
+CURLcode occurl_open_sockets(CURL *handle, occurl_opened *opened);
+
+// Returns the socket that is connected between these addresses; CURL_SOCKET_BAD if none is.
+curl_socket_t occurl_opened_socket(
+    const occurl_opened *opened, const char *here, int here_port, const char *there,
+    int there_port);
 
 // Allows http and https and nothing else.
 CURLcode occurl_allow_only_http(CURL *handle);
@@ -71,6 +87,24 @@ CURLcode occurl_get_socket(CURL *handle, CURLINFO info, curl_socket_t *value);
 
 // The errno of the last connection that could not be made (CURLINFO_OS_ERRNO), or 0.
 int occurl_system_error(CURL *handle);
+
+// Whether the TLS library has bytes that libcurl has not read, on the connection that a transfer uses;
+// -1 where nobody can tell, or the connection is not TLS. Of a proxy's TLS around that of a server,
+// it cannot tell.
+int occurl_has_tls_input(CURL *handle);
+
+// Whether HTTP/2 was agreed on with TLS; 0 where nobody can tell.
+int occurl_speaks_http2(CURL *handle);
+
+// Notes whether the server has ended a connection with the alert of TLS for that (close_notify). It
+// lives longer than the connection.
+typedef struct occurl_closure occurl_closure;
+
+// Returns that of the connection that a transfer uses, to be released; NULL where nobody can tell, or
+// the connection is not TLS.
+occurl_closure *occurl_closure_of(CURL *handle);
+int occurl_is_closed(const occurl_closure *closure);
+void occurl_release_closure(occurl_closure *closure);
 
 // The certificate of the server on the connection that a transfer uses, and the public key in it
 // (SubjectPublicKeyInfo), in DER. Returns the length, and copies it where the capacity is enough; 0
