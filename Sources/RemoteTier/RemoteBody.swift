@@ -48,6 +48,8 @@ package final class RemoteBody: Sendable {
       piece = state.withLock { $0.count == 0 } ? response.inlineBody : nil
     }
     guard let piece, !piece.isEmpty else {
+      // Read before the failure: it is true for any body that has ended, also by a failure.
+      let isWhole = isWhole
       if let failure = state.withLock({ $0.failure }) { throw failure }
       guard isWhole else { throw failure(.wrongBytes) }
       end(nil)

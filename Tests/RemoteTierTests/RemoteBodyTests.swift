@@ -86,6 +86,19 @@ struct RemoteBodyTests {
     #expect(notices.all == [], "no server has sent them")
   }
 
+  @Test func `a wrong body is never right, also not when it is cancelled at its end`() async {
+    let wrong = response([1, 2, 3], inline: [9, 9, 9])
+    var rightCount = 0
+    for _ in 0..<20_000 {
+      let body = RemoteBody(wrong, of: "k", from: nil) { _, _ in }
+      _ = try? await body.next()
+      let cancelled = Task.detached { body.cancel() }
+      if case .some(nil) = try? await body.next() { rightCount += 1 }
+      await cancelled.value
+    }
+    #expect(rightCount == 0)
+  }
+
   @Test func `pieces are joined whatever their lengths`() async throws {
     let bytes = (0..<1_000).map { UInt8(truncatingIfNeeded: $0) }
     for cuts in [[1_000], [1, 999], [500, 500], Array(repeating: 1, count: 1_000)] {
