@@ -51,11 +51,14 @@ enum CurlFailure {
     return String(String.UnicodeScalarView(safe))
   }
 
-  /// Removes everything between `://` and the last `@`: libcurl quotes a URL that it cannot parse, so
+  /// Removes the log-in of a URL: libcurl quotes one that it cannot parse, with or without a scheme, and
   /// the log-in may have any character.
   private static func withoutLogin(_ text: String) -> String {
-    let parts = text.split(separator: "://", maxSplits: 1, omittingEmptySubsequences: false)
-    guard parts.count == 2, let end = parts[1].lastIndex(of: "@") else { return text }
-    return "\(parts[0])://\(parts[1][parts[1].index(after: end)...])"
+    if let quote = text.firstIndex(of: "'") {
+      let start = text.index(after: quote)
+      return text[..<start] + NetworkSetup.Proxy.withoutLogin(text[start...])
+    }
+    guard let scheme = text.firstRange(of: "://") else { return text }
+    return text[..<scheme.upperBound] + NetworkSetup.Proxy.withoutLogin(text[scheme.upperBound...])
   }
 }

@@ -15,6 +15,9 @@ import Testing
     arguments: [
       ("Unsupported proxy syntax in 'http://pu:PR#OXY@127.0.0.1:3128/'", "127.0.0.1:3128/'"),
       ("no 'socks4x://a/b:PROXY@x@127.0.0.1:1' here", "no 'socks4x://127.0.0.1:1' here"),
+      ("Unsupported proxy syntax in 'pu:PR@OXY@host:999999'", "in 'host:999999'"),
+      ("Unsupported proxy syntax in 'pu:PR://OXY@host:999999'", "in 'host:999999'"),
+      ("Unsupported proxy syntax in 'PR'OXY:x@host:999999'", "in 'host:999999'"),
       ("http://a b:PROXY y@h", "http://h"), ("see http://h/path", "see http://h/path"),
       ("a@b", "a@b"), ("two\nlines", "two?lines"),
     ])
