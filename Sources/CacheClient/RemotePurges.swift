@@ -48,7 +48,7 @@ final class RemotePurges: Sendable {
       while !Task.isCancelled {
         await self?.applyKnown()
         // If no server answers, the list is read again after the interval.
-        try? await self?.tier.purges.refresh(within: 4_000_000_000)
+        await self?.tier.followPurges(within: 4_000_000_000)
         try? await Task.sleep(for: Self.interval)
       }
     }

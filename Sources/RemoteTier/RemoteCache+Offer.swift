@@ -51,7 +51,8 @@ extension RemoteCache {
   /// Forgets the document of a key, because this machine has changed the resource: it is not used
   /// here from now on, and emptied in the background, for the other machines. As long as that fails,
   /// or is dropped because too many offers wait, it stays unused here, and is tried again after the
-  /// next offer that succeeds.
+  /// next offer that succeeds, and when the purge list was read; of more than 1,000 such documents,
+  /// the others are not.
   package func invalidate(_ key: ByteString) {
     let token = blocked.insert(name(of: key))
     guard options.mode.writes else { return }
@@ -103,7 +104,7 @@ extension RemoteCache {
   }
 
   /// Tries again to empty documents, as the servers seem to work.
-  private func emptyAgain() {
+  func emptyAgain() {
     let now = clock.monotonic()
     let keys = unemptied.withLock { state -> Set<ByteString> in
       if state.keys.isEmpty { return [] }

@@ -1,4 +1,11 @@
 extension RemoteCache {
+  /// Reads the purge list if that was not done within a time, in nanoseconds. If a server answers,
+  /// tries again to empty the documents for which that has failed.
+  package func followPurges(within age: Int64) async {
+    guard (try? await purges.refresh(within: age)) != nil else { return }
+    emptyAgain()
+  }
+
   /// Makes all machines of the namespace forget responses: the documents on the servers are not
   /// used any more, and the machines remove what they have stored.
   ///

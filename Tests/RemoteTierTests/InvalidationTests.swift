@@ -1,4 +1,5 @@
 import CacheFormat
+import CacheSystem
 import ClientTesting
 import Testing
 
@@ -46,6 +47,26 @@ struct InvalidationTests {
     await one.offer("GET http://a.test/y", [2])
     await one.tier.drain()
     #expect(await one.lookUp(key) == .failure(.noVariant))
+    #expect(await two.lookUp(key) == .failure(.noVariant))
+  }
+
+  @Test("what could not be emptied is tried again when the purge list was read")
+  func againWithPurges() async throws {
+    let server = MemoryServer()
+    let (one, two) = (try Machine(server), try Machine(server))
+    await two.offer(key, [1])
+    server.setFault { $0.method.rawValue == "PUT" ? .status(500) : nil }
+    one.tier.invalidate(key)
+    await one.tier.drain()
+    server.setFault { _ in .status(500) }
+    await one.tier.followPurges(within: 0)
+    await one.tier.drain()
+    #expect(one.tier.unemptied.withLock { $0.keys } == [key])
+    server.setFault { _ in nil }
+    one.time.advance(bySeconds: 100)
+    await one.tier.followPurges(within: 0)
+    await one.tier.drain()
+    #expect(one.tier.unemptied.withLock { $0.keys }.isEmpty)
     #expect(await two.lookUp(key) == .failure(.noVariant))
   }
 
