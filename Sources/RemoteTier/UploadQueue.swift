@@ -7,7 +7,7 @@ final class UploadQueue: Sendable {
   struct Item: Sendable {
     let key: ByteString
     let variant: UInt64
-    let bytes: UInt64
+    var bytes: UInt64
     let run: @Sendable () async -> Void
     /// Is called if the offer is dropped, because too many wait.
     var onDrop: (@Sendable () -> Void)?
@@ -39,15 +39,22 @@ final class UploadQueue: Sendable {
     state.withLock { ($0.waiting.count, $0.dropped) }
   }
 
-  /// Adds an offer; an older one of the same key and variant is replaced.
+  /// Adds an offer; an older one of the same key and variant is replaced. A body that is longer than
+  /// half of what may wait takes only that half, so that not all others are dropped for it.
   func add(_ item: Item) {
-    let dropped = state.withLock { state -> [Item] in
-      guard !state.isClosed else { return [] }
+    var item = item
+    item.bytes = min(item.bytes, max(1, maximumBytes / 2))
+    // Replaced and dropped ones are released after the lock, because that may run foreign code.
+    let (replaced, dropped) = state.withLock { [item] state -> (Item?, [Item]) in
+      guard !state.isClosed else { return (nil, []) }
+      var replaced: Item?
       var dropped: [Item] = []
       if let place = state.waiting.firstIndex(where: {
         $0.variant == item.variant && $0.key == item.key
       }) {
-        state.bytes -= state.waiting.remove(at: place).bytes
+        let old = state.waiting.remove(at: place)
+        state.bytes -= old.bytes
+        replaced = old
       }
       state.waiting.append(item)
       state.bytes += item.bytes
@@ -60,8 +67,9 @@ final class UploadQueue: Sendable {
         state.bytes -= dropped[dropped.count - 1].bytes
         state.dropped += 1
       }
-      return dropped
+      return (replaced, dropped)
     }
+    withExtendedLifetime(replaced) {}
     for item in dropped { callOut { item.onDrop?() } }
     startNext()
   }
@@ -80,12 +88,13 @@ final class UploadQueue: Sendable {
 
   /// Drops what waits, and accepts nothing more.
   func close() {
-    let idle = state.withLock { state -> [CheckedContinuation<Void, Never>] in
-      state.isClosed = true
+    // Released after the lock, as in add.
+    let (waiting, idle) = state.withLock { state -> ([Item], [CheckedContinuation<Void, Never>]) in
+      defer { (state.isClosed, state.waiting, state.bytes) = (true, [], 0) }
       state.dropped += UInt64(state.waiting.count)
-      (state.waiting, state.bytes) = ([], 0)
-      return state.takeIdle()
+      return (state.waiting, state.takeIdle())
     }
+    withExtendedLifetime(waiting) {}
     for waiter in idle { callOut { waiter.resume() } }
   }
 

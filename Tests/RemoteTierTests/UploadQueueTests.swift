@@ -92,10 +92,46 @@ import Testing
     queue.add(notes.item("empty", "e", bytes: 0))
     #expect(notes.dropped.withLock { $0 }.isEmpty)
     queue.add(notes.item("c", "c", bytes: 1_000))
+    #expect(notes.dropped.withLock { $0 } == ["a"], "a long body takes half of the room")
+    queue.add(notes.item("d", "d", bytes: 1_000))
     #expect(notes.dropped.withLock { $0 } == ["a", "b"])
+    queue.add(notes.item("e", "f", bytes: 1))
+    #expect(notes.dropped.withLock { $0 } == ["a", "b", "c"])
     notes.gate.open()
     await queue.drain()
-    #expect(notes.run.withLock { $0 } == ["running", "empty", "c"])
+    #expect(notes.run.withLock { $0 } == ["running", "empty", "d", "e"])
+  }
+
+  /// Calls the queue when it is released.
+  private final class Caller: Sendable {
+    private let queue: UploadQueue
+    private let onRelease: @Sendable () -> Void
+
+    init(_ queue: UploadQueue, _ onRelease: @escaping @Sendable () -> Void) {
+      (self.queue, self.onRelease) = (queue, onRelease)
+    }
+
+    deinit {
+      _ = queue.counts
+      onRelease()
+    }
+  }
+
+  @Test func `offers that are replaced, or end with the queue, are released without the lock`()
+    async
+  {
+    let notes = Notes()
+    let queue = busyQueue(notes)
+    let released = Mutex(0)
+    for _ in 1...2 {
+      let caller = Caller(queue) { released.withLock { $0 += 1 } }
+      queue.add(UploadQueue.Item(key: "k", variant: 0, bytes: 1) { _ = caller })
+    }
+    #expect(released.withLock { $0 } == 1)
+    queue.close()
+    #expect(released.withLock { $0 } == 2)
+    notes.gate.open()
+    await queue.drain()
   }
 
   @Test func `two offers of one key never run at once`() async {
