@@ -28,9 +28,10 @@ final class CookieJar {
   }
 
   /// Makes a transfer send the cookies for its URL, and store new ones. A request with its own
-  /// `Cookie` does not use the jar.
+  /// `Cookie` does not use the jar, nor one whose `Host` is not that of the URL: libcurl would take the
+  /// cookies of that host.
   func serve(_ handle: EasyHandle, _ request: HTTPRequest) -> Bool {
-    guard !request.fields.contains("Cookie") else { return true }
+    guard !request.fields.contains("Cookie"), !request.namesAnotherHost else { return true }
     // Safety: both are valid; the driver releases its handles before the jar.
     return unsafe occurl_set_pointer(handle.raw, CURLOPT_SHARE, share) == CURLE_OK
       && handle.set(CURLOPT_COOKIEFILE, "")

@@ -37,6 +37,21 @@ struct CookieJarTests {
     #expect(origin.requests.last?.value(of: "Cookie") == "b=2")
   }
 
+  @Test func `a request that names another host neither gets nor sets cookies`() async throws {
+    let other = try LoopbackOrigin { request, connection in
+      connection.answer("ok", fields: ["Set-Cookie: b=2; Path=/in"])
+    }
+    let transport = try CurlTransport(NetworkSetup(keepsCookies: true))
+    let bank = try origin()
+    let named = try NormalizedURL("http://localhost:\(bank.port)/in/1")
+    let name: HTTPFields = [HTTPField("Host", "localhost")]
+    _ = try await transport.fetch(named)
+    for _ in 1...2 { _ = try await transport.fetch(other.address("/in/1"), fields: name) }
+    _ = try await transport.fetch(other.address("/in/1"))
+    _ = try await transport.fetch(other.address("/in/1"))
+    #expect(other.requests.map { $0.value(of: "Cookie") } == [nil, nil, nil, "b=2"])
+  }
+
   @Test func `a reset forgets them`() async throws {
     let origin = try origin()
     let transport = try CurlTransport(NetworkSetup(keepsCookies: true))
