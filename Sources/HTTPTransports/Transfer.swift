@@ -164,13 +164,16 @@ extension Transfer {
     return isFull
   }
 
-  /// Ends the transfer; returns `false` if it has ended before.
+  /// Ends the transfer; returns `false` if it has ended before. A success without a head is a failure:
+  /// the reader would wait for the head.
   @discardableResult
   package func finish(_ end: Outcome<HTTPFields>) -> Bool {
     let (isFirst, head, piece) = state.withLock { state in
       guard state.end == nil else {
         return (false, nil as Delivery<Head>?, nil as Delivery<[UInt8]?>?)
       }
+      let isWrong = state.head == nil && (try? end.get()) != nil
+      let end = isWrong ? .failure(error(.connectionLost, "there was no head")) : end
       state.end = end
       if case .failure(let error) = end, error.code == .cancelled { state.buffer = [] }
       var head: Delivery<Head>?

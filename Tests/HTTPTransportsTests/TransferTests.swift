@@ -228,4 +228,17 @@ struct TransferTests {
     body = nil
     await origin.connectionEnd()
   }
+
+  @Test(arguments: [true, false])
+  func `a success without a head is a lost connection`(isWaiting: Bool) async throws {
+    let url = try NormalizedURL("http://a.test/")
+    let transfer = Transfer(
+      HTTPRequest(url: url), nil, options: patient, capacity: { 1 }, onInterim: { _ in }
+    ) { _, _ in }
+    let early = isWaiting ? Task { await transfer.head() } : nil
+    if isWaiting { await Task.yield() }
+    transfer.finish(.success([]))
+    let head = if let early { await early.value } else { await transfer.head() }
+    #expect(throws: TransportError(.connectionLost, url: url.string)) { try head.get() }
+  }
 }
