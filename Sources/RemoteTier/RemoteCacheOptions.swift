@@ -16,7 +16,7 @@ public enum RemoteMode: String, Sendable, Hashable, CaseIterable {
 }
 
 /// The set-up of a remote tier.
-public struct RemoteCacheOptions: Sendable {
+public struct RemoteCacheOptions: Sendable, CustomReflectable {
   /// The servers, 1 to 64; each name belongs to one of them.
   public var servers: [RemoteServer]
   /// The name of the group of machines that share responses.
@@ -83,6 +83,18 @@ public struct RemoteCacheOptions: Sendable {
     self.namespace = namespace
     self.secret = secret
     self.mode = mode
+  }
+
+  /// All settings but the secret, so that a dump has none.
+  public var customMirror: Mirror {
+    Mirror(
+      self,
+      children: [
+        "servers": servers, "namespace": namespace, "mode": mode,
+        "maximumBodyBytes": maximumBodyBytes, "limits": limits, "maximumLookUps": maximumLookUps,
+        "maximumWaitingOffers": maximumWaitingOffers, "maximumWaitingBytes": maximumWaitingBytes,
+        "uploads": uploads,
+      ])
   }
 
   /// The name of the tier among all tiers: 32 hex digits that depend on its servers, its namespace and its

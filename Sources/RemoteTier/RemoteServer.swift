@@ -4,7 +4,7 @@ public import HTTPSemantics
 /// A server of a remote tier: its base URL, and the way to authenticate to it.
 public struct RemoteServer: Sendable, Hashable {
   /// The way to authenticate.
-  public enum Access: Sendable, Hashable {
+  public enum Access: Sendable, Hashable, CustomReflectable {
     /// No credentials. Client certificates belong to the transport.
     case open
     /// Name and password (RFC 7617), sent with every request.
@@ -14,6 +14,16 @@ public struct RemoteServer: Sendable, Hashable {
     /// A signature of each request (AWS Signature Version 4, service `s3`). The bucket is part of
     /// the base URL, in its path or its host.
     case s3(S3Credentials)
+
+    /// The way without its secrets, so that a dump has none.
+    public var customMirror: Mirror {
+      switch self {
+      case .open: Mirror(self, children: ["scheme": "open"])
+      case .basic(let user, _): Mirror(self, children: ["scheme": "basic", "user": user])
+      case .bearer: Mirror(self, children: ["scheme": "bearer"])
+      case .s3(let keys): Mirror(self, children: ["scheme": "s3", "keys": keys])
+      }
+    }
   }
 
   /// The base URL; ends with a slash.
@@ -60,7 +70,9 @@ public struct RemoteServer: Sendable, Hashable {
       }
       texts = [user, password]
     case .bearer(let token): texts = [token]
-    case .s3(let keys): texts = [keys.accessKey, keys.secretKey, keys.region]
+    case .s3(let keys):
+      texts =
+        [keys.accessKey, keys.secretKey, keys.region] + (keys.sessionToken.map { [$0] } ?? [])
     }
     for text in texts {
       guard !text.isEmpty, text.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
