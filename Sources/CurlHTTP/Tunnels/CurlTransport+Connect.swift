@@ -24,23 +24,47 @@ extension CurlTransport: TunnelTransport {
   package func upgrade(
     _ request: HTTPRequest, to target: TunnelTarget
   ) async throws(TransportError) -> UpgradeAnswer {
-    let (setup, deadline) = (setup, ContinuousClock.now + Self.connectLimit)
+    let deadline = ContinuousClock.now + Self.connectLimit
     if request.url.scheme == .http, setup.pins(of: request.url.host) != nil {
       throw TransportError(
         .pinMismatch, url: request.url.string, detail: "a pinned host is not contacted by http")
     }
-    return try await connecting.call { [loop] () throws(TransportError) in
-      blockSignals()
-      let server = try ConnectHandle(
-        target, scheme: request.url.scheme, setup, loop.lookUps, deadline
-      ).connect()
-      let exchange = UpgradeExchange(request, server, deadline)
-      do throws(TransportError) {
-        return try exchange.answer()
-      } catch {
-        server.close(isBroken: false)
-        throw error
+    let cancellation: UpgradeExchange.Cancellation
+    do throws(SystemError) {
+      cancellation = try UpgradeExchange.Cancellation()
+    } catch {
+      throw TransportError(.failed, url: request.url.string, detail: error.description)
+    }
+    let result = await withTaskCancellationHandler {
+      await upgrade(request, to: target, deadline, cancellation)
+    } onCancel: {
+      cancellation.cancel()
+    }
+    return try result.get()
+  }
+
+  private func upgrade(
+    _ request: HTTPRequest, to target: TunnelTarget, _ deadline: ContinuousClock.Instant,
+    _ cancellation: UpgradeExchange.Cancellation
+  ) async -> Result<UpgradeAnswer, TransportError> {
+    let setup = setup
+    do throws(TransportError) {
+      let answer = try await connecting.call { [loop] () throws(TransportError) in
+        blockSignals()
+        if cancellation.isCancelled { throw TransportError(.cancelled, url: request.url.string) }
+        let server = try ConnectHandle(
+          target, scheme: request.url.scheme, setup, loop.lookUps, deadline
+        ).connect()
+        do throws(TransportError) {
+          return try UpgradeExchange(request, server, deadline, cancellation).answer()
+        } catch {
+          server.close(isBroken: false)
+          throw error
+        }
       }
+      return .success(answer)
+    } catch {
+      return .failure(error)
     }
   }
 }

@@ -2,6 +2,7 @@ import CLibrary
 import CacheSystem
 import HTTPSemantics
 import HTTPTransports
+import Synchronization
 
 /// A request that asks for another protocol, on a thread that may wait.
 ///
@@ -15,13 +16,34 @@ final class UpgradeExchange {
   private let request: HTTPRequest
   private let server: any TunnelEnd
   private let deadline: ContinuousClock.Instant
+  private let cancellation: Cancellation?
   private var received: ArraySlice<UInt8> = []
   private var hasEnded = false
 
-  init(_ request: HTTPRequest, _ server: any TunnelEnd, _ deadline: ContinuousClock.Instant) {
+  init(
+    _ request: HTTPRequest, _ server: any TunnelEnd, _ deadline: ContinuousClock.Instant,
+    _ cancellation: Cancellation? = nil
+  ) {
     self.request = request
     self.server = server
     self.deadline = deadline
+    self.cancellation = cancellation
+  }
+
+  /// Ends an exchange from another thread.
+  final class Cancellation: Sendable {
+    fileprivate let poll: Poll
+    private let flag = Atomic(false)
+
+    /// - Throws: EMFILE or ENFILE if no descriptors are left.
+    init() throws(SystemError) { poll = try Poll() }
+
+    var isCancelled: Bool { flag.load(ordering: .acquiring) }
+
+    func cancel() {
+      flag.store(true, ordering: .releasing)
+      poll.wake()
+    }
   }
 
   /// Sends the request and waits for the answer.
@@ -153,11 +175,19 @@ final class UpgradeExchange {
   }
 
   private func wait(for events: Int32) throws(TransportError) {
-    let seconds = Int32(min(try timeLeft().components.seconds + 1, 60))
-    Poll.isReady(server.descriptor, for: events, milliseconds: seconds * 1000)
+    let left = try timeLeft()
+    if let cancellation {
+      let watched = Poll.Watched(
+        server.descriptor, reads: events == POLLIN, writes: events == POLLOUT)
+      _ = cancellation.poll.wait(for: [watched], until: .now + left)
+    } else {
+      let seconds = Int32(min(left.components.seconds + 1, 60))
+      Poll.isReady(server.descriptor, for: events, milliseconds: seconds * 1000)
+    }
   }
 
   private func timeLeft() throws(TransportError) -> Duration {
+    if cancellation?.isCancelled == true { throw error(.cancelled, "") }
     let left = deadline - .now
     guard left > .zero else { throw error(.timeout, "the server has not answered in time") }
     return left

@@ -97,4 +97,22 @@ import Testing
     }
     #expect(proxy.requests.count == 1)
   }
+
+  @Test func `a request for another protocol ends with its task`() async throws {
+    let asked = AsyncStream.makeStream(of: Void.self)
+    let origin = try LoopbackOrigin { _, connection in
+      asked.continuation.finish()
+      connection.waitForClose()
+    }
+    let transport = try CurlTransport(NetworkSetup(proxy: .none))
+    let request = HTTPRequest(url: try NormalizedURL(origin.base + "/"))
+    let target = target("127.0.0.1", origin.port)
+    let upgrade = Task { try await transport.upgrade(request, to: target) }
+    for await _ in asked.stream {}
+    upgrade.cancel()
+    await #expect(throws: TransportError(.cancelled, url: request.url.string)) {
+      _ = try await upgrade.value
+    }
+    await origin.connectionEnd()
+  }
 }
