@@ -38,9 +38,11 @@ def take(proxy):
     process, bodies, others = proxy.server.process.pid, 0, 0
     for name in os.listdir(f"/proc/{process}/fd"):
         try:
-            is_body = "/entries/" in os.readlink(f"/proc/{process}/fd/{name}")
+            target = os.readlink(f"/proc/{process}/fd/{name}")
         except FileNotFoundError:
             continue
+        # One of an entry that was replaced or removed since lies below staging/, or is gone.
+        is_body = target.removesuffix(" (deleted)").endswith(".body")
         bodies += is_body
         others += not is_body
     return Sample(
