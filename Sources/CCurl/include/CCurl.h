@@ -49,12 +49,11 @@ CURLcode occurl_set_look_up_callback(
 // More sockets than libcurl has open at once, to connect to one host.
 #define OCCURL_SOCKETS 8
 
-// What a transfer has opened: the errno of the last socket if that failed, else 0, for which libcurl
-// has no place; the number of sockets, and the last ones.
+// The sockets that a transfer has opened. libcurl itself does not keep the error.
 typedef struct {
-  int error;
-  unsigned count;
-  curl_socket_t sockets[OCCURL_SOCKETS];
+  int error;       // the errno of the last one, or 0
+  unsigned count;  // of all
+  curl_socket_t sockets[OCCURL_SOCKETS];  // the last ones, in a ring
 } occurl_opened;
 
 // Has child processes not inherit the sockets, and writes them to `opened`, which has to outlive the

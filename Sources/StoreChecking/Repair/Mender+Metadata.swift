@@ -96,8 +96,9 @@ extension Mender {
     return try takeOut(variant, scene, shard, "it was given up, and its body is damaged.")
   }
 
-  /// Moves the files of an entry that neither the journal nor a crash explains to the quarantine, once a
-  /// whole pass has shown that the journal has lost no records. If it has, they are taken up.
+  /// Repairs the files of an entry that neither the journal nor a crash explains. If the journal has lost
+  /// records, the entry is recovered. Otherwise its files are moved to the quarantine, but not before a
+  /// pass has looked at all keys, because any of them may prove such a loss.
   func mendUnexplained(
     _ suspicion: Suspicion, _ scene: KeyScene, _ shard: borrowing Shard
   ) throws(StoreError) -> Bool {
