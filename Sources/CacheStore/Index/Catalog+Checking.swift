@@ -149,13 +149,12 @@ extension Catalog {
     to hash: KeyHash, _ variant: UInt64, _ digest: Digest, sequence: UInt64?
   ) throws(StoreError) -> Goodbye? {
     try reader.withCurrentState { state throws(StoreError) in
-      if let sequence, state.journal.isLost(sequence) { return .lost }
+      if let sequence, sequence > max(state.journal.openedSequence, state.journal.sequence) {
+        return .lost
+      }
       guard let removals = try removals(&state) else { return nil }
       if removals.haveGivenUp(hash, variant, digest) { return .givenUp }
-      if removals.cover(hash, variant, digest, writtenAt: sequence) { return .removed }
-      // The numbers after that which the journal has by now may be those of a repair.
-      guard let sequence, sequence > state.journal.openedSequence &+ 1 else { return nil }
-      return .lost
+      return removals.cover(hash, variant, digest, writtenAt: sequence) ? .removed : nil
     }
   }
 
@@ -205,7 +204,7 @@ package enum Goodbye: Sendable, Hashable {
   case removed
   /// Its files were damaged or gone.
   case givenUp
-  /// The journal has lost its record.
+  /// The journal ends before its record. It was lost, or a killed process has not written it.
   case lost
 }
 

@@ -181,11 +181,13 @@ package final class Recovery: CatalogUser {
     return version
   }
 
-  /// Compares all keys with a whole journal. If one of them proves that records are lost, the journal
-  /// counts as damaged, and the others are left out.
+  /// Compares all keys with a whole journal, unless its end is known: the store was closed. If one of them
+  /// proves that records are lost, the journal counts as damaged, and the others are left out.
   ///
+  /// - Parameter dead: the sessions of processes that are gone.
   /// - Throws: an error if files cannot be read now.
-  package func findLostRecords() throws(StoreError) {
+  package func findLostRecords(_ dead: [PathName]) throws(StoreError) {
+    if dead.isEmpty, catalog.state.withLock({ !$0.endedUncleanly }) { return }
     var compared = ComparedShards()
     try findLostRecords(&compared)
   }

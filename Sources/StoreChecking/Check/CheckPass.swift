@@ -14,8 +14,6 @@ final class RepairMemory: Sendable {
     }
   }
 
-  /// Set once a pass has looked at all keys. Then what proves that the journal has lost records is known.
-  let hasSeenAll = Flag()
   private let detours = Mutex<Set<[UInt8]>>([])
   private let removed = Mutex<Set<Removed>>([])
 

@@ -279,7 +279,7 @@ struct Examination {
     if case .wrong? = body?.reading { isWrong = true }
     switch scene.goodbyes[variant] {
     case .removed: return (.entryUnrecorded, "the journal says that it was removed")
-    case .lost: return (.entryUnrecorded, "the journal has lost its record")
+    case .lost: return (.entryUnrecorded, "the journal ends before its record")
     case .givenUp where isBodyThere && !isWrong:
       return (.entryReturned, "it was given up when its files were gone or damaged")
     default:

@@ -97,15 +97,13 @@ extension Mender {
   }
 
   /// Repairs the files of an entry that neither the journal nor a crash explains. If the journal has lost
-  /// records, the entry is recovered. Otherwise its files are moved to the quarantine, but not before a
-  /// pass has looked at all keys, because any of them may prove such a loss.
+  /// records, the entry is recovered. Otherwise its files are moved to the quarantine.
   func mendUnexplained(
     _ suspicion: Suspicion, _ scene: KeyScene, _ shard: borrowing Shard
   ) throws(StoreError) -> Bool {
     guard let variant = suspicion.variant, catalog.settledSlot(scene.hash, variant) == nil
     else { return false }
     if !journalDecides { return try mendUnrecorded(suspicion, scene, shard) }
-    guard pass.memory.hasSeenAll.isSet else { return false }
     return try takeOut(
       variant, scene, shard, "the journal does not know it, and no crash has left it.")
   }

@@ -47,8 +47,9 @@ struct Mender: Sendable {
     if !dead.isEmpty { try store.catalog.writer.completeRemovalOfAll() }
     // They take room that the repair may need. The directories stay, until it has succeeded.
     store.recovery.removeFiles(ofSessions: dead)
-    // Before anything is removed as never promised.
-    isCompared = dead.isEmpty || (try? store.recovery.findLostRecords()) != nil
+    // Before anything is removed as never promised, and before an entry is placed: its record takes a number
+    // that proves a loss.
+    isCompared = (try? store.recovery.findLostRecords(dead)) != nil
     if !isCompared { pass.hasFailed.set() }
     wasWhole = store.catalog.isJournalWhole
   }

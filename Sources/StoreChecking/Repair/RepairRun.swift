@@ -25,7 +25,6 @@ struct RepairRun {
     var report = try CheckRun(checker, options, pass, told, hashed).perform()
     if report.findings.isEmpty && !pass.hasSpared.isSet { return report }
     for number in 2...Self.maximumPasses {
-      if !pass.hasFailed.isSet { memory.hasSeenAll.set() }
       if number == Self.maximumPasses { options.repair = nil }
       pass = CheckPass(next(after: pass, told), memory)
       told.beginPass()

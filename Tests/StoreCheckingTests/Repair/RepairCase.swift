@@ -87,6 +87,11 @@ struct RepairCase: Sendable, CustomStringConvertible {
       store.close()
       for (name, bytes) in journal { try sandbox.write("journal/\(name)", bytes) }
       try sandbox.write("lock", [])
+      // With the first number after the end, they would prove that their record is lost.
+      let later = try Store(at: sandbox.root, options: Options(settling: .atOnce))
+      try later.put([1], for: "later")
+      try later.remove("later")
+      later.close()
       try sandbox.makeDirectory(directory)
       for (name, bytes) in kept { try sandbox.write(name, bytes) }
     },
