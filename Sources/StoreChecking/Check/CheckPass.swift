@@ -3,27 +3,11 @@ internal import Synchronization
 
 /// What a repair remembers from one pass to the next.
 final class RepairMemory: Sendable {
-  /// A version of an entry that the journal had removed.
-  struct Removed: Hashable {
-    var hash: KeyHash
-    var variant: UInt64
-    var sequence: UInt64?
-
-    init(_ hash: KeyHash, _ variant: UInt64, _ sequence: UInt64?) {
-      (self.hash, self.variant, self.sequence) = (hash, variant, sequence)
-    }
-  }
-
   private let detours = Mutex<Set<[UInt8]>>([])
-  private let removed = Mutex<Set<Removed>>([])
 
   /// Adds the path of a directory that was made for an entry which was in the place of another.
   func insert(detour path: [UInt8]) { detours.withLock { _ = $0.insert(path) } }
   func isDetour(_ path: [UInt8]) -> Bool { detours.withLock { $0.contains(path) } }
-
-  /// Adds a copy that was not placed, because its entry was removed.
-  func insert(_ copy: Removed) { removed.withLock { _ = $0.insert(copy) } }
-  func hasRemoved(_ copy: Removed) -> Bool { removed.withLock { $0.contains(copy) } }
 }
 
 /// A flag that any thread may set, and that stays set.

@@ -70,11 +70,18 @@ extension Mender {
     var hasUnknown = false
     /// The first error, after which the directory stays.
     var failure: StoreError?
+
+    /// Returns the files that go when an entry leaves the directory: its metadata file, and before it the body
+    /// unless it may be that of another entry. After a kill, only a copy is left.
+    mutating func files(_ file: PathName, _ digest: Digest) -> [PathName] {
+      users[digest, default: 1] -= 1
+      return hasUnknown || users[digest] != 0 ? [file] : [Layout.body(digest), file]
+    }
   }
 
   /// Moves the entries of a foreign directory to their places, and the rest of the directory to the
   /// quarantine. A safe repair does the latter only if all of the rest are copies of entries that
-  /// are in their places, or were removed.
+  /// are in their places, or were removed; otherwise copies of removed entries are moved alone.
   ///
   /// - Parameters:
   ///   - mayMove: whether the rest may be moved.
@@ -94,17 +101,20 @@ extension Mender {
     // Whether there is anything that is neither placed nor a copy, so that it may be the only one.
     var hasOthers = found.hasUnknown
     var (hasCopies, hasWaiting) = (false, false)
+    var removed: [(PathName, Digest)] = []
     for (variant, digest) in found.documents {
       if cancellation.isSet { return false }
       do throws(StoreError) {
         let file = Layout.metadata(variant)
-        switch try place(file, of: directory, held: nil, catalog.entriesDirectory, path) {
+        let placement = try place(file, of: directory, held: nil, catalog.entriesDirectory, path)
+        switch placement {
         case .placed:
           found.bodies.remove(digest)
-          try removePlaced(file, digest, &found, directory, path)
+          try remove(found.files(file, digest), in: directory, path)
         case .copy, .removed:
           found.bodies.remove(digest)
           hasCopies = true
+          if placement == .removed { removed.append((file, digest)) }
         case .refused: hasOthers = true
         case .waiting: hasWaiting = true
         }
@@ -116,7 +126,15 @@ extension Mender {
     guard mayMove, !hasWaiting,
       hasCopies && !hasOthers && found.bodies.isEmpty
         || movesOthers && !(path.isAtOrBelow(Array("lost+found".utf8)) && found.hasUnknown)
-    else { return false }
+    else {
+      // Before the journal is written anew: then nothing says that they were removed.
+      for (file, digest) in removed {
+        for name in found.files(file, digest) where !fileSystem.isMissing(name, in: directory.raw) {
+          try moveAway(name, in: directory.raw, path: path + [0x2F] + name.bytes)
+        }
+      }
+      return false
+    }
     try moveAway(name, in: parent, path: path)
     return true
   }
@@ -147,18 +165,6 @@ extension Mender {
       found.hasUnknown = true
     }
     return found
-  }
-
-  /// Removes the metadata file of an entry that was placed from a foreign directory, and before it the body
-  /// unless it may be that of another entry: after a kill, only a copy is left. This makes room for the next
-  /// one, if entries are copied.
-  private func removePlaced(
-    _ file: PathName, _ digest: Digest, _ found: inout ForeignDirectory,
-    _ directory: borrowing Descriptor, _ path: [UInt8]
-  ) throws(StoreError) {
-    found.users[digest, default: 1] -= 1
-    let isUsed = found.hasUnknown || found.users[digest] != 0
-    try remove(isUsed ? [file] : [Layout.body(digest), file], in: directory, path)
   }
 
   /// Reads a metadata file; `nil` if it is missing, damaged, or of another store.

@@ -166,16 +166,11 @@ extension Mender {
     // An entry that only the journal has is newer than any file.
     if slot?.isUnsettled == true { return .refused }
     if let slot, slot.digest != entry.digest || slot.length != entry.length { return .refused }
-    // Also when the journal was written anew since, without the removal.
-    if slot == nil {
-      let copy = RepairMemory.Removed(hash, entry.variant, document.sequence)
-      if pass.memory.hasRemoved(copy) { return .removed }
-      if try catalog.goodbye(
+    if slot == nil,
+      try catalog.goodbye(
         to: hash, entry.variant, entry.digest, sequence: document.sequence) == .removed
-      {
-        pass.memory.insert(copy)
-        return .removed
-      }
+    {
+      return .removed
     }
     if case .others = standing { return .waiting }
     if slot == nil, case .nothing = standing, catalog.isBeyondJournal(document.sequence) {

@@ -179,9 +179,9 @@ import Testing
     }
   }
 
-  @Test(arguments: RepairLevel.allCases)
+  @Test(arguments: RepairLevel.allCases, [false, true])
   func `a copy of a removed entry is not placed when the journal is written anew`(
-    level: RepairLevel
+    level: RepairLevel, hasOthers: Bool
   ) throws {
     let sandbox = CheckSandbox()
     try fill(sandbox) { store in
@@ -195,8 +195,9 @@ import Testing
       try store.put([4], for: "other")
     }
     try sandbox.move("../copy", to: "zz")
+    if hasOthers { try sandbox.write("zz/letter.txt", [1]) }
     for _ in 0..<2 {
-      _ = try sandbox.expectRepaired(level)
+      _ = hasOthers ? try sandbox.repair(level) : try sandbox.expectRepaired(level)
       #expect(try bodies(sandbox) == ["other": [4]])
     }
   }
