@@ -118,31 +118,23 @@ package final class AccessLog: ProxyObserver {
   }
 
   private func writeWaiting(to output: inout Output) {
-    // The memory of the last lines is used again for the next ones.
-    var taken = Waiting(lines: output.spare)
-    output.spare = []
+    var taken = Waiting()
     waiting.withLock { swap(&$0, &taken) }
     var rest = taken.lines[...]
     // In pieces of whole lines, so that `close` sees that the reader still takes some.
     while !rest.isEmpty {
       let end = rest.dropFirst(Self.pieceBytes).firstIndex(of: 0x0A).map { $0 + 1 } ?? rest.endIndex
-      write(Array(rest[..<end]), to: &output)
+      write(rest[..<end], to: &output)
       rest = rest[end...]
-    }
-    rest = []
-    if taken.lines.capacity <= Self.spareBytes {
-      taken.lines.removeAll(keepingCapacity: true)
-      output.spare = taken.lines
     }
     if output.lost + taken.lost == 0 { return }
     // If the notice is not written, it counts as a line.
     let lost = output.lost + taken.lost
     output.lost = lost - 1
-    if write(Array(notice(of: lost).utf8), to: &output) { output.lost = 0 }
+    if write(Array(notice(of: lost).utf8)[...], to: &output) { output.lost = 0 }
   }
 
   private static let pieceBytes = 1 << 16
-  private static let spareBytes = 1 << 20
 
   private func notice(of lost: Int) -> String {
     switch format {
@@ -185,8 +177,6 @@ package final class AccessLog: ProxyObserver {
   private struct Output {
     var descriptor: Int32
     var endsWithinLine = false
-    /// Empty, with memory for the next lines.
-    var spare: [UInt8] = []
     /// The number of lines that were not written.
     var lost = 0
   }
@@ -195,7 +185,7 @@ package final class AccessLog: ProxyObserver {
   ///
   /// - Returns: whether all were written.
   @discardableResult
-  private func write(_ lines: [UInt8], to output: inout Output) -> Bool {
+  private func write(_ lines: ArraySlice<UInt8>, to output: inout Output) -> Bool {
     if lines.isEmpty { return true }
     let bytes = (output.endsWithinLine ? [0x0A] : []) + lines
     let start = bytes.count - lines.count
