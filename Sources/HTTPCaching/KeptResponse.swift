@@ -62,7 +62,7 @@ extension ResponseCache {
       rules: rules)
     var metadata = EntryFields.metadata(
       response, url: request.url, times: kept.times,
-      expires: kept.expires ?? expiry(of: response, rules))
+      expires: kept.expires ?? rules.expiry(of: response))
     metadata.userInfo += kept.userInfo.filter { !$0.name.bytes.starts(with: "http-".utf8) }
     return StoringPlan(
       key: request.method == .head ? keyRule.headKey(of: request) : keyRule.key(of: request),

@@ -163,7 +163,7 @@ extension ResponseCache {
     let known = variant.info.metadata
     _ = try? store.update(variant.info.key, variant: variant.info.variant) { metadata in
       guard metadata.isSameResponse(as: known) else { return }
-      EntryFields.freshen(&metadata, fresh, times: times, expires: expiry(of: fresh))
+      EntryFields.freshen(&metadata, fresh, times: times, expires: rules.expiry(of: fresh))
     }
     return (variant.with(fresh), true, false)
   }

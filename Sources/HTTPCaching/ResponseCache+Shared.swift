@@ -119,7 +119,7 @@ extension ResponseCache {
       isSelected(response.selection, by: request), isNewer(times.response, than: forwarding)
     else { return nil }
     var metadata = EntryFields.metadata(
-      response, url: request.url, times: times, expires: expiry(of: response))
+      response, url: request.url, times: times, expires: rules.expiry(of: response))
     metadata.tags = form.tags
     return StoringPlan(
       key: forwarding.key, variant: Self.variant(response.selection, nil), metadata: metadata,

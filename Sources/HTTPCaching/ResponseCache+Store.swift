@@ -20,7 +20,7 @@ extension ResponseCache {
       head, to: request, times, selection: selection, bytesOf: beginning?.variant.response,
       rules: rules)
     let metadata = EntryFields.metadata(
-      response, url: request.url, times: times, expires: expiry(of: response))
+      response, url: request.url, times: times, expires: rules.expiry(of: response))
     // The response to a POST is stored under the key of a GET.
     let key =
       request.method == .get
@@ -29,16 +29,6 @@ extension ResponseCache {
       StoringPlan(
         key: key, variant: Self.variant(selection, response.contentRange),
         metadata: metadata, response: response, prefix: beginning?.body))
-  }
-
-  /// Returns the time at which a response becomes stale; `nil` if it is stale at receipt.
-  func expiry(of response: StoredResponse) -> Timestamp? { Self.expiry(of: response, rules) }
-
-  static func expiry(of response: StoredResponse, _ rules: CacheRules) -> Timestamp? {
-    let lifetime = rules.freshnessLifetime(of: response)
-    let rest = lifetime - rules.currentAge(of: response, at: response.responseTime)
-    guard rest > 0 else { return nil }
-    return HTTPDate(seconds: response.responseTime.seconds + rest).timestamp
   }
 
   /// Returns the number of the variant: 0 for a whole response that every request selects,

@@ -51,3 +51,13 @@ extension StoredResponse {
       bodyDate: old == nil ? head.fields.date(now: now) : old?.bodyDate, rules: rules)
   }
 }
+
+extension CacheRules {
+  /// Returns the time at which a response becomes stale; `nil` if it is stale at receipt.
+  func expiry(of response: StoredResponse) -> Timestamp? {
+    let rest =
+      freshnessLifetime(of: response) - currentAge(of: response, at: response.responseTime)
+    guard rest > 0 else { return nil }
+    return HTTPDate(seconds: response.responseTime.seconds + rest).timestamp
+  }
+}

@@ -33,30 +33,6 @@ struct ResponseCacheStoreTests {
     #expect(numbers[0] == numbers[1] && numbers[1] == numbers[2] && numbers[2] != numbers[3])
   }
 
-  @Test func `a response that is stale at receipt has no expiry`() throws {
-    let sandbox = try CacheSandbox()
-    func expiry(_ fields: [HTTPField]) -> Timestamp? {
-      let received = moment(100)
-      return sandbox.cache.expiry(
-        of: StoredResponse(
-          head(200, HTTPFields(fields)), to: request(),
-          ResponseTimes(request: received, response: received), selection: .none,
-          rules: CacheRules()))
-    }
-    #expect(expiry([HTTPField("Cache-Control", "max-age=60")]) == moment(160))
-    #expect(
-      expiry([HTTPField("Cache-Control", "max-age=60"), HTTPField("Age", "20")]) == moment(140))
-    for fields in [
-      [HTTPField("Cache-Control", "max-age=0")],
-      [HTTPField("Cache-Control", "max-age=60"), HTTPField("Age", "60")],
-      [HTTPField("Expires", "0")], [],
-    ] { #expect(expiry(fields) == nil) }
-    // The longest lifetime is that of the standard.
-    #expect(
-      expiry([HTTPField("Cache-Control", "max-age=99999999999999999999")])
-        == moment(100 + (1 << 31)))
-  }
-
   @Test func `an answer to POST that is stored answers a GET, whatever the rule of the keys`()
     throws
   {
