@@ -241,11 +241,14 @@ public final class Store: Sendable {
 
   /// The bytes that a migration may fill; `nil` without a limit.
   ///
-  /// If the journal counts, an eighth is left for dead records, so that nothing has to be evicted
-  /// on the way.
+  /// If the journal counts, an eighth is left for dead records, and the room of the log, so that
+  /// nothing has to be evicted on the way.
   package var plannedBytes: UInt64? {
-    let limits = limits
-    return limits.bytes.map { limits.accounting == .logical ? $0 : $0 - $0 / 8 }
+    reader.withCurrentState { state in
+      state.limits.bytes.map {
+        state.limits.accounting == .logical ? $0 : $0 - $0 / 8 - UInt64(state.logBudget.bytes)
+      }
+    }
   }
 
   /// Returns the most bytes that a new entry takes.

@@ -257,6 +257,30 @@ struct MigrationRoomTests {
     #expect(moved.held.count { $0.hasPrefix("own") } == 20)
   }
 
+  @Test(arguments: [5 << 20, 8 << 20, 10 << 20, 12 << 20] as [UInt64])
+  func `what the store has stays, also where a log counts for the limit`(limit: UInt64) throws {
+    let sandbox = try SourceSandbox()
+    let target = sandbox.path + "/store"
+    let before = try Store(at: target, options: Options(limits: Limits(bytes: limit)))
+    for number in 0..<60 {
+      try before.put(
+        [UInt8](repeating: UInt8(number), count: 9_000), for: ByteString("own\(number)"),
+        variant: 0, metadata: EntryMetadata(),
+        past: ImportedTimes(created: nil, accessed: Timestamp(nanoseconds: 1)))
+    }
+    before.close()
+    let rows = (0..<Int(limit >> 13)).map {
+      Row(number: $0, bytes: [900, 5_000, 9_000][$0 % 3], accessed: 1_600_000_000 + $0)
+    }
+    let path = try source("m", rows, sandbox)
+    for _ in 0..<2 {
+      let moved = try move(path, target, sandbox)
+      #expect(moved.counts.evicted == 0)
+      #expect(moved.held.count { $0.hasPrefix("own") } == 60)
+      #expect(moved.held.count > rows.count / 4 && moved.held.count < rows.count)
+    }
+  }
+
   @Test func `the bytes that are needed on disk include long metadata`() throws {
     let sandbox = try SourceSandbox()
     let path = try longFields("m", rows: 60, sandbox)
