@@ -81,8 +81,8 @@ public final class BodyWriter: Sendable {
         try state.withLock { state throws(StoreError) in try check(state, adding: count, limits) }
         try store.evictor.keepFree(
           limits.freeBytes, adding: count, claiming: claim(adding: count),
-          olderThan: past?.accessed.nanoseconds,
-          forSpare: metadata.isSpare, sparing: putOffReplaced())
+          isImported: past != nil, forSpare: metadata.isSpare,
+          sparing: putOffReplaced())
       }
       try store.evictor.withRoom(for: count, claiming: claim(adding: count)) {
         () throws(StoreError) in

@@ -102,8 +102,8 @@ extension Evictor {
     let bound = entry.past.map { max($0.accessed.nanoseconds, old?.accessed ?? .min) }
     if limits.freeBytes > 0 {
       try keepFree(
-        limits.freeBytes, adding: room(for: entry), olderThan: bound, forSpare: entry.isSpare,
-        sparing: old
+        limits.freeBytes, adding: room(for: entry), isImported: bound != nil,
+        forSpare: entry.isSpare, sparing: old
       ) { totals($0, adding: entry, EntrySize(), hash).0 }
     }
     compactForDelegate()

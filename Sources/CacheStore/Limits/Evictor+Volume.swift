@@ -144,11 +144,11 @@ extension Evictor {
   ///   - bytes: the bytes to be written.
   ///   - claim: the bytes for which there must be room in all if something is to be evicted; by default
   ///     those to be written. Asked for when something has to go.
-  ///   - bound: see `evictOne`, also for the others.
+  ///   - isImported: whether they are those of an entry with `ImportedTimes`: nothing is evicted for it.
   ///   - replaced: the entry that will be replaced; asked for when something has to go.
   func keepFree(
     _ free: UInt64, adding bytes: UInt64, claiming claim: @autoclosure () -> UInt64? = nil,
-    olderThan bound: Int64? = nil, forSpare isSpare: Bool,
+    isImported: Bool, forSpare isSpare: Bool,
     sparing replaced: @autoclosure () -> Slot?,
     planned: (borrowing StoreState) -> EntryTotals = { $0.index.totals }
   ) throws(StoreError) {
@@ -158,17 +158,18 @@ extension Evictor {
       available = try system(path) { () throws(SystemError) in try freeBytes(adding: bytes) }
       return available < free ? Lack(free: available, wanted: free) : nil
     } evict: { () throws(StoreError) in
+      if isImported { return nil }
       // Nothing is evicted if the free bytes are not known, or for a body that cannot be stored anyway.
       let space = try system(path) { () throws(SystemError) in try self.space(evicting: true) }
       // For the free bytes alone, entries go in any case.
       isTooLong = !space.holds(claim() ?? bytes, leaving: free) && space.holds(0, leaving: free)
       if isTooLong { return nil }
       return try evictOne(
-        .freeSpace, olderThan: bound, forSpare: isSpare, sparing: replaced(), planned: planned)
+        .freeSpace, forSpare: isSpare, sparing: replaced(), planned: planned)
     }
     if isKept { return }
-    let error = full(.freeSpace, bound)
-    if bound == nil, error.code == .leastRecent, !isTooLong { throw error }
+    let error = full(.freeSpace, nil)
+    if !isImported, error.code == .leastRecent, !isTooLong { throw error }
     throw StoreError(
       .noSpace, path: path,
       cause: "\(available) bytes are free on the volume, the limits leave \(free) bytes free",

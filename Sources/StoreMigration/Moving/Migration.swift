@@ -60,8 +60,9 @@ public final class Migration {
   private static func open(
     _ path: String, _ options: MigrationOptions
   ) throws(MigrationError) -> Store? {
-    // Present entries are worth as much as new ones: a full disk ends the migration. Nobody waits
-    // for a single entry, so the log would only add a write.
+    // Present entries are worth as much as new ones: a full disk ends the migration, as does a limit
+    // on free space, for which an imported entry evicts none. Nobody waits for a single entry, so
+    // the log would only add a write.
     let storeOptions = Options(
       settling: .atOnce, isReadOnly: options.isDryRun, createsStore: !options.isDryRun,
       evictsOnFullDisk: false, fileSystem: options.fileSystem)

@@ -204,6 +204,37 @@ import Testing
     store.close()
   }
 
+  /// As `cachemigrate` stores rows.
+  @Test(arguments: [6_000, 100_000])
+  func `an imported entry evicts nothing for the free space`(length: Int) throws {
+    let store = try open(.atOnce, limits: Limits(freeBytes: 1 << 20))
+    var stored = 0
+    let error = #expect(throws: StoreError.self) {
+      for number in 0..<1_000 {
+        let body = TestBody.make(length, seed: UInt64(number))
+        let past = ImportedTimes(
+          created: nil, accessed: Timestamp(nanoseconds: Int64(number)))
+        if number.isMultiple(of: 2) {
+          try store.put(
+            body, for: key(number), variant: 0, metadata: EntryMetadata(), past: past)
+        } else {
+          let writer = try store.makeWriter(
+            for: key(number), variant: 0, metadata: EntryMetadata(), length: UInt64(length),
+            past: past)
+          try writer.write(body)
+          try writer.commit()
+        }
+        stored += 1
+      }
+    }
+    #expect(error?.code == .noSpace && error?.cause.contains("the limits leave") == true)
+    #expect(stored > 10 && store.statistics.entries == stored && store.statistics.evictions == 0)
+    // Others go on as before.
+    try store.put(body(0), for: "new")
+    #expect(store.contains("new"))
+    store.close()
+  }
+
   @Test func `entries with one body free it with the last of them`() throws {
     let store = try open(.atOnce, limits: Limits(freeBytes: 1 << 20))
     let shared = TestBody.make(100_000, seed: 99)
