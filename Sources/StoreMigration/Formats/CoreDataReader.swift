@@ -40,17 +40,33 @@ struct CoreDataReader: FormatReader {
     let url = key(of: values)
     try SourceURL.check(url)
     let found = try body(row, type: values[2])
-    let status = values[6].integer ?? 0
-    guard status == 0 || 100...599 ~= status else { throw RowError.skip(.badStatus, "\(status)") }
-    if status != 0 { try HTTPEntry.check(status: Int(status)) }
+    let status = try Self.status(values[6])
+    if status != 0 { try HTTPEntry.check(status: status) }
     var entry = SourceEntry(
-      url: url, status: status == 0 ? 200 : Int(status),
+      url: url, status: status == 0 ? 200 : status,
       fields: MadeUpFields.contentType(values[4].string, charset: values[5].string),
       body: found.body)
     entry.madeUp = status == 0 ? [.status, .fields] : [.fields]
     entry.created = SourceDate.sinceReference(values[3])
     entry.received = entry.created
     return entry
+  }
+
+  /// Returns the status of a row; 0 if it has none. An app may have declared the attribute as a
+  /// number with a fraction, or as a string.
+  private static func status(_ value: DatabaseValue) throws(RowError) -> Int {
+    let status: Int64? =
+      switch value {
+      case .null: 0
+      case .integer(let number): number
+      case .real(let number): Int64(exactly: number)
+      case .text(let text): Int64(String(decoding: text, as: UTF8.self))
+      case .blob: nil
+      }
+    guard let status, status == 0 || 100...599 ~= status else {
+      throw RowError.skip(.badStatus, status.map { "\($0)" } ?? "it is no whole number")
+    }
+    return Int(status)
   }
 
   private func body(_ row: Int64, type: DatabaseValue) throws(RowError) -> BodyPlaces.Found {

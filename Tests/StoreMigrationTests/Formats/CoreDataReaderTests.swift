@@ -49,10 +49,19 @@ struct CoreDataReaderTests {
       (.integer(99), .badStatus), (.integer(600), .badStatus), (.integer(.min), .badStatus),
       (.text("404"), nil), (.integer(599), nil), (.integer(100), .noWholeAnswer),
       (.integer(304), .noWholeAnswer),
+      // An attribute may have been a number with a fraction, or a text.
+      (.real(404), nil), (.real(0), nil), (.text("0"), nil), (.real(206), .partialContent),
+      (.real(404.5), .badStatus), (.real(1e300), .badStatus), (.real(-.infinity), .badStatus),
+      (.text("abc"), .badStatus), (.text(""), .badStatus), (.text("404 "), .badStatus),
+      (.blob(Array("404".utf8)), .badStatus), (.text("999999999999999999999"), .badStatus),
     ]
     let rows = try read(statuses.enumerated().map { row($0.offset + 1, status: $0.element.0) })
     #expect(rows.map(\.reason) == statuses.map(\.1))
     #expect(rows[2].entry?.status == 404 && rows[2].entry?.madeUp == [.fields])
+    for number in [7, 11] {
+      #expect(rows[number].entry?.status == 404 && rows[number].entry?.madeUp == [.fields])
+    }
+    #expect(rows[12].entry?.status == 200 && rows[13].entry?.madeUp == [.status, .fields])
     #expect(rows[0].entry?.status == 200 && rows[0].entry?.madeUp == [.status, .fields])
     #expect(rows[0].entry?.fields.map(\.description) == ["Content-Type: text/html; charset=utf-8"])
   }
