@@ -62,14 +62,21 @@ package enum UserPath {
     return found?.kind == .link && isPlanted(found, path)
   }
 
-  /// Returns whether a path, or one of the folders on it, is such a link.
-  package static func hasPlantedLink(_ path: [UInt8]) -> Bool {
+  /// Returns the first part of a path that may have been planted to get what is written there: a
+  /// folder, a link or a pipe; `nil` if there is none. A regular file does not count, because it is
+  /// replaced, or checked when it is opened.
+  package static func planted(on path: [UInt8]) -> [UInt8]? {
     let slash = UInt8(ascii: "/")
-    var place = path.first == slash ? [] : [UInt8(ascii: ".")]
-    return path.split(separator: slash).contains { part in
-      place += [slash] + part
-      return isPlantedLink(place)
+    var place: [UInt8] = []
+    for part in path.split(separator: slash) {
+      if !place.isEmpty || path.first == slash { place.append(slash) }
+      place += part
+      let found = try? RealFileSystem().status(userPath: place, followsLink: false)
+      // The folder above has another owner for good reasons.
+      guard let found, found.kind != .file, !part.elementsEqual("..".utf8) else { continue }
+      if isPlanted(found, place) { return place }
     }
+    return nil
   }
 
   /// Returns what a symbolic link leads to, or `nil` if there is no link at the path; readlink(2).

@@ -6,8 +6,8 @@ package struct OutputError: Error, Hashable, CustomStringConvertible {
   package var path: String
   /// The reason, a number of errno(3).
   package var errno: Int32
-  /// The store in whose folder the path is, if that is the reason.
-  var store: Argument?
+  /// What is wrong with the path, if that is the reason.
+  private var place: String?
 
   package init(path: String, errno: Int32) {
     self.path = path
@@ -16,7 +16,13 @@ package struct OutputError: Error, Hashable, CustomStringConvertible {
 
   init(path: String, inStore store: Argument) {
     self.init(path: path, errno: EPERM)
-    self.store = store
+    place = "this is in the folder of the store \(store), which must hold nothing else"
+  }
+
+  /// Creates the error for a path with a part that may have been planted (`UserPath.planted`).
+  package init(path: String, planted: Argument) {
+    self.init(path: path, errno: EPERM)
+    place = "\(planted) belongs to another user, who may have put it there"
   }
 
   /// Whether the reader of a pipe has ended. No message is printed for that.
@@ -24,10 +30,7 @@ package struct OutputError: Error, Hashable, CustomStringConvertible {
 
   /// The error in one line, without the name of the tool.
   package var description: String {
-    if let store {
-      return "\(path): this is in the folder of the store \(store), which must hold nothing else; "
-        + "choose another place"
-    }
+    if let place { return "\(path): \(place); choose another place" }
     let remedy =
       switch errno {
       case ENOSPC, EDQUOT: "free some space and run the command again"

@@ -65,9 +65,29 @@ struct FileTrustTests {
     unsafe #expect(chmod(folder.path, 0o1777) == 0)
     #expect(UserPath.isPlanted(path) && UserPath.isPlantedLink(Array(path.utf8)) == isLink)
     for end in ["", "/", "/."] {
-      #expect(UserPath.hasPlantedLink(Array((path + end).utf8)) == isLink)
+      #expect((UserPath.planted(on: Array((path + end).utf8)) != nil) == isLink)
     }
     #expect(!UserPath.isPlanted(folder.path + "/none"))
+  }
+
+  @Test(.enabled(if: geteuid() == 0, "another user's files are needed"))
+  func `what is in a planted folder is planted, whoever owns it`() throws {
+    let folder = TemporaryFolder()
+    let (shared, inner) = (folder.path + "/shared", folder.path + "/shared/out/inner")
+    try FileManager.default.createDirectory(atPath: inner, withIntermediateDirectories: true)
+    // Safety: the paths are passed as zero-terminated copies that live during the calls.
+    unsafe #expect(chown(shared + "/out", 65_534, 65_534) == 0)
+    #expect(UserPath.planted(on: Array(inner.utf8)) == nil)
+    unsafe #expect(chmod(shared, 0o1777) == 0)
+    for end in ["", "/new", "/../../out/inner"] {
+      #expect(UserPath.planted(on: Array((inner + end).utf8)) == Array("\(shared)/out".utf8))
+    }
+    #expect(UserPath.planted(on: Array("\(shared)/..".utf8)) == nil)
+    // A pipe of another user would get what is written.
+    unsafe #expect(mkfifo(shared + "/pipe", 0o666) == 0)
+    #expect(UserPath.planted(on: Array("\(shared)/pipe".utf8)) == nil)
+    unsafe #expect(chown(shared + "/pipe", 65_534, 65_534) == 0)
+    #expect(UserPath.planted(on: Array("\(shared)/pipe".utf8)) != nil)
   }
 
   @Test(.enabled(if: geteuid() == 0, "another user's files are needed"))

@@ -54,12 +54,14 @@ import ToolTesting
     for path in planted { unsafe #expect(lchown(path, 65_534, 65_534) == 0) }
     unsafe #expect(chmod(shared, 0o1777) == 0)
     let run = try tool.run("fetch", "\(origin.base)/a", "--output-dir", folder)
-    #expect(run.status == 2 && run.errors.contains("cannot be written: Operation not permitted"))
-    #expect(try names(in: victim).isEmpty)
-    // A folder of another user that is named is meant.
-    if planted.count > 1 { return }
-    let file = try tool.run("fetch", "\(origin.base)/a", "-o", "\(planted[0])/a")
-    #expect(file.status == 2 && file.errors.contains("/a: cannot be written: Operation not"))
+    let reason = "\(planted[0]) belongs to another user, who may have put it there; choose another"
+    #expect(run.status == 2 && run.errors.contains(reason))
+    let innermost = planted[planted.count - 1]
+    let file = try tool.run("fetch", "\(origin.base)/a", "-o", "\(innermost)/a")
+    #expect(file.status == 2 && file.errors.contains("\(innermost)/a: \(reason)"))
+    let words = ["download", "\(origin.base)/a", "--output-dir", innermost]
+    let download = try tool.run(bytes: words.map { Array($0.utf8) })
+    #expect(download.status == 2 && download.errors.contains("\(innermost): \(reason)"))
     #expect(try names(in: victim).isEmpty)
   }
 

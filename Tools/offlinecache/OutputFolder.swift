@@ -19,10 +19,10 @@ final class OutputFolder: Sendable {
     self.path = path.bytes
   }
 
-  /// Throws if another user may have put a link into the path of a folder.
+  /// Throws if another user may have planted a part of a path.
   static func checkLinks(_ path: Argument) throws(OutputError) {
-    guard UserPath.hasPlantedLink(path.bytes) else { return }
-    throw OutputError(path: path.description, errno: SystemError.othersFile.code)
+    guard let planted = UserPath.planted(on: path.bytes) else { return }
+    throw OutputError(path: path.description, planted: Argument(bytes: planted))
   }
 
   /// Opens the file for the body of a URL, and creates the folders above it.
@@ -40,7 +40,7 @@ final class OutputFolder: Sendable {
         // Only now, as a link may also appear in place of a missing folder.
         if UserPath.isPlanted(file) {
           throw OutputError(
-            path: String(decoding: file, as: UTF8.self), errno: SystemError.othersFile.code)
+            path: Argument(bytes: path).description, planted: Argument(bytes: file))
         }
       }
       file += [slash] + (parts.last ?? [])
