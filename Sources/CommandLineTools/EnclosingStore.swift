@@ -2,23 +2,28 @@ internal import CLibrary
 internal import CacheFormat
 internal import CacheSystem
 
-/// Throws if a file or folder is in the folder of a store, or would be: it could replace a part of the
-/// store, and a repair would move it away.
+/// Throws if the user has named a path to which nothing must be written.
+///
+/// In the folder of a store, a file could replace a part of the store, and a repair would move it
+/// away. What another user may have planted could lead anywhere.
 ///
 /// - Parameter isRead: whether a file that is there is only read, so that it may be anywhere.
-/// - Throws: ``OutputError`` that names the store.
-package func checkOutsideStores(_ path: Argument, isRead: Bool = false) throws(OutputError) {
+/// - Throws: ``OutputError`` that names the store, or what may be planted.
+package func checkOutput(_ path: Argument, isRead: Bool = false) throws(OutputError) {
   if isRead, UserPath.real(path.bytes) != nil { return }
+  if let planted = UserPath.planted(on: path.bytes) {
+    throw OutputError(path: path.description, planted: Argument(bytes: planted))
+  }
   if let store = enclosingStore(of: path) {
     throw OutputError(path: path.description, inStore: store)
   }
 }
 
-/// Throws if a path is in the folder of a store, unless it is that of a store itself.
+/// Throws the same for the path of a store, unless it is there already.
 ///
-/// - Throws: ``OutputError`` that names the store.
-package func checkOutsideOtherStores(_ path: Argument) throws(OutputError) {
-  if !isStore(path.bytes) { try checkOutsideStores(path) }
+/// - Throws: ``OutputError`` that names the other store, or what may be planted.
+package func checkStore(_ path: Argument) throws(OutputError) {
+  if !isStore(path.bytes) { try checkOutput(path) }
 }
 
 /// Returns the store in whose folder a path is, or would be; `nil` if there is none.

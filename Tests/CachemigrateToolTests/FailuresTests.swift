@@ -171,6 +171,24 @@ import ToolTesting
     #expect(try tool.read(report) == [1, 2, 3])
   }
 
+  @Test(.enabled(if: geteuid() == 0, "files of another user are needed"))
+  func `nothing is written through the link of another user`() throws {
+    let tool = ToolRun()
+    let source = try tool.makeSource("m", rows: 1...2)
+    let (shared, victim) = (tool.path("shared"), tool.path("victim"))
+    // Safety: the paths are passed as zero-terminated copies that live during the calls.
+    for path in [shared, victim] { unsafe #expect(mkdir(path, 0o700) == 0) }
+    try makeLink("\(shared)/out", to: victim)
+    unsafe #expect(lchown("\(shared)/out", 65_534, 65_534) == 0)
+    unsafe #expect(chmod(shared, 0o1777) == 0)
+    let reason = "\(shared)/out belongs to another user"
+    try expectFailure(tool, ["--report", "\(shared)/out/r", source, tool.store], reason)
+    for words in [[], ["--dry-run"]] {
+      try expectFailure(tool, words + [source, "\(shared)/out/store"], reason)
+    }
+    #expect(try names(in: victim).isEmpty)
+  }
+
   @Test func `a report is no part of the source, nor of the destination`() throws {
     let tool = ToolRun()
     let source = try tool.makeSource("m", rows: 1...2)

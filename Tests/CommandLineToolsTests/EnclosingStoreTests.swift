@@ -30,7 +30,7 @@ import Testing
   ])
   func `a path in the folder of a store is refused`(path: String) throws {
     let path = Argument("\(temporary.path)/\(path)")
-    let error = #expect(throws: OutputError.self) { try checkOutsideStores(path) }
+    let error = #expect(throws: OutputError.self) { try checkOutput(path) }
     let name = Argument(bytes: try #require(UserPath.real(Array(root.utf8))))
     #expect(
       error?.description == "\(path): this is in the folder of the store \(name), which must hold "
@@ -38,9 +38,9 @@ import Testing
   }
 
   @Test func `a file that is only read may be anywhere, a new one not`() throws {
-    try checkOutsideStores(Argument(root + "/store.json"), isRead: true)
+    try checkOutput(Argument(root + "/store.json"), isRead: true)
     #expect(throws: OutputError.self) {
-      try checkOutsideStores(Argument(root + "/new"), isRead: true)
+      try checkOutput(Argument(root + "/new"), isRead: true)
     }
   }
 
@@ -48,18 +48,40 @@ import Testing
     "", "new", "store.json", "stores/new", "store/../new", "none/none/new", "none/..",
   ])
   func `other paths are not`(path: String) throws {
-    try checkOutsideStores(Argument("\(temporary.path)/\(path)"))
+    try checkOutput(Argument("\(temporary.path)/\(path)"))
   }
 
   @Test(arguments: ["new-file-of-no-store", "/new-file-of-no-store", "/", "."])
   func `neither are those of the root and of the current folder`(path: String) throws {
-    try checkOutsideStores(Argument(path))
+    try checkOutput(Argument(path))
   }
 
   @Test func `a store may be in its own folder, but not in that of another one`() throws {
-    try checkOutsideOtherStores(Argument(root))
-    try checkOutsideOtherStores(Argument(temporary.path + "/new"))
-    #expect(throws: OutputError.self) { try checkOutsideOtherStores(Argument(root + "/new")) }
+    try checkStore(Argument(root))
+    try checkStore(Argument(temporary.path + "/new"))
+    #expect(throws: OutputError.self) { try checkStore(Argument(root + "/new")) }
+  }
+
+  @Test(.enabled(if: geteuid() == 0, "another user's files are needed"))
+  func `neither output nor a new store goes through what another user has planted`() throws {
+    let shared = temporary.path + "/shared"
+    // Safety: the paths are passed as zero-terminated copies that live during the calls.
+    unsafe #expect(mkdir(shared, 0o700) == 0)
+    for (name, target) in [("link", temporary.path), ("store", root)] {
+      let link = "\(shared)/\(name)"
+      try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: target)
+      unsafe #expect(lchown(link, 65_534, 65_534) == 0)
+    }
+    unsafe #expect(chmod(shared, 0o1777) == 0)
+    let path = Argument("\(shared)/link/new")
+    for check in [{ try checkOutput($0) }, { try checkStore($0) }] as [(Argument) throws -> Void] {
+      let error = #expect(throws: OutputError.self) { try check(path) }
+      #expect(
+        error?.description == "\(path): \(shared)/link belongs to another user, who may have put "
+          + "it there; choose another place")
+    }
+    // One that is there is opened, or refused for its own reasons.
+    try checkStore(Argument(shared + "/store"))
   }
 
   @Test func `program state is not written there`() throws {

@@ -20,7 +20,7 @@ struct MigrationRun {
     let report: ReportFile?
     do {
       try checkReport()
-      try checkOutsideOtherStores(Argument(request.destination))
+      try checkStore(Argument(request.destination))
       migration = try Migration(
         from: request.source, to: request.destination, options: request.options, stop: stop)
       for warning in migration.source.warnings { warn(warning) }
@@ -83,7 +83,7 @@ struct MigrationRun {
     guard let report = request.report else { return }
     try MigrationPlaces.check(
       report: report, source: request.source, destination: request.destination)
-    try checkOutsideStores(Argument(report))
+    try checkOutput(Argument(report))
   }
 
   private func openReport(_ earlier: inout ResumeState?) throws -> ReportFile? {

@@ -71,7 +71,7 @@ enum DownloadCommand: ToolCommand {
   static func run(_ invocation: Invocation) async throws -> ExitStatus {
     try check(invocation)
     let folder = invocation.value(of: folder)
-    try checkOutsideStores(folder)
+    try checkOutput(folder)
     // Without URLs the folder must exist: a missing one means that its name is wrong.
     if !invocation[urls].isEmpty || invocation[AddressList.option] != nil {
       try makeFolder(folder)
@@ -123,7 +123,7 @@ enum DownloadCommand: ToolCommand {
     return possible
   }
 
-  /// Checks the combinations that the declarations cannot express, and the folder.
+  /// Checks the combinations that the declarations cannot express.
   private static func check(_ invocation: Invocation) throws {
     if invocation[restart], invocation[resume] || invocation[refresh] {
       throw invocation.usageError(
@@ -132,7 +132,6 @@ enum DownloadCommand: ToolCommand {
     if invocation[sliding], invocation[expires] == nil {
       throw invocation.usageError("--sliding needs --expires", remedy: "say for how long")
     }
-    try OutputFolder.checkLinks(invocation.value(of: folder))
   }
 
   /// Returns the downloads for the URLs of the command line and, with --resume, for interrupted

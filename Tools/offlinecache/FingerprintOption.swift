@@ -23,7 +23,7 @@ enum FingerprintOption {
             + "log-in are found by this run only")
       }
     }
-    try checkOutsideStores(argument, isRead: true)
+    try checkOutput(argument, isRead: true)
     let key = FingerprintKey(path: try invocation.text(of: argument))
     try key.load()
     return key

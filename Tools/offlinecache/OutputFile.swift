@@ -25,8 +25,7 @@ final class OutputFile {
       output = Output(descriptor: copy, name: argument.description)
       return
     }
-    try OutputFolder.checkLinks(argument)
-    try checkOutsideStores(argument)
+    try checkOutput(argument)
     let place = Self.place(of: argument.bytes)
     path = place.path
     let descriptor: Int32

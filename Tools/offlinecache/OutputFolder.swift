@@ -12,17 +12,10 @@ final class OutputFolder: Sendable {
   /// The files opened so far, which appear under their names later.
   private let files = Lock<Set<[UInt8]>>([])
 
-  /// - Throws: `OutputError` if the folder is in that of a store, or behind a planted link.
+  /// - Throws: `OutputError` if the folder is in that of a store, or a part of its path is planted.
   init(_ path: Argument) throws(OutputError) {
-    try Self.checkLinks(path)
-    try checkOutsideStores(path)
+    try checkOutput(path)
     self.path = path.bytes
-  }
-
-  /// Throws if another user may have planted a part of a path.
-  static func checkLinks(_ path: Argument) throws(OutputError) {
-    guard let planted = UserPath.planted(on: path.bytes) else { return }
-    throw OutputError(path: path.description, planted: Argument(bytes: planted))
   }
 
   /// Opens the file for the body of a URL, and creates the folders above it.

@@ -171,7 +171,7 @@ extension ServeCommand {
       throw invocation.usageError("the path of the log is not UTF-8", remedy: "choose another one")
     }
     if path == "none" { return nil }
-    if path != "-" { try checkOutsideStores(argument) }
+    if path != "-" { try checkOutput(argument) }
     return try AccessLog(
       path == "-" ? .standardOutput : .file(path), format: format, onFailure: complain)
   }

@@ -61,7 +61,7 @@ private func openStore(
   options.createsStore = [.fill, .fillUnlessOffline, .readOrCreate].contains(use)
   options.durability = durability
   options.lag = lag
-  if options.createsStore { try checkOutsideOtherStores(Argument(path)) }
+  if options.createsStore { try checkStore(Argument(path)) }
   do throws(StoreError) {
     return try Store(at: path, options: options)
   } catch let refusal {
