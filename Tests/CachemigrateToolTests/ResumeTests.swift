@@ -140,9 +140,23 @@ import ToolTesting
     try tool.write(Array(String(repeating: "notes\n", count: 99_999).utf8), to: other)
     let rest = try tool.migrate(["--resume", "--report", other, source, tool.store])
     #expect(rest.status == 0)
-    #expect(rest.errors.contains("warning: the report lacks some of the rows"))
+    #expect(rest.errors.contains("warning: the report begins here, without the rows that were"))
     let text = String(decoding: try tool.read(other), as: UTF8.self)
     #expect(!text.contains("notes") && text.contains("{\"row\":\(Self.rows),"))
+  }
+
+  @Test(arguments: [true, false])
+  func `a report of the other format is not continued`(isJSON: Bool) throws {
+    let tool = ToolRun()
+    let source = try tool.makeSource("m", rows: 1...Self.rows)
+    let words = ["--report", tool.path("report"), source, tool.store]
+    _ = try interrupt(tool, (isJSON ? [] : ["--json"]) + words, SIGTERM)
+    let rest = try tool.migrate((isJSON ? ["--json"] : []) + ["--resume"] + words)
+    #expect(rest.status == 0)
+    #expect(rest.errors.contains("warning: the report begins here, without the rows that were"))
+    let text = String(decoding: try tool.read(tool.path("report")), as: UTF8.self)
+    let lines = text.split(separator: "\n")
+    #expect(lines.count < Self.rows && lines.allSatisfy { $0.hasPrefix("{") == isJSON })
   }
 
   @Test func `a state of another format is not used`() throws {

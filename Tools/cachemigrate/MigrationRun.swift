@@ -90,14 +90,16 @@ struct MigrationRun {
     // The destination may have just been created.
     try checkReport()
     guard let path = request.report else { return nil }
-    // Another file has no rows of this migration, and is written anew.
-    let isSame = earlier?.report == ReportFile.name(of: path)
+    // Another file is written anew, whatever it has.
+    let isSame = earlier?.report == ReportFile.name(of: path, isJSON: request.reportsJSON)
     let report = try ReportFile(
       path, isJSON: request.reportsJSON, keeping: isSame ? earlier?.reportLength ?? 0 : 0)
     guard let state = earlier else { return report }
     let lacksRows = !isSame || report.keptBytes < state.reportLength
     if lacksRows { earlier?.reportedRows = 0 }
-    if lacksRows || state.reportedRows < state.counts.rows {
+    if !isSame {
+      warn("the report begins here, without the rows that were moved earlier")
+    } else if lacksRows || state.reportedRows < state.counts.rows {
       warn("the report lacks some of the rows that were moved earlier; it goes on without them")
     }
     return report

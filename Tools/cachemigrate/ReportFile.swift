@@ -31,7 +31,7 @@ struct ReportProblem: Error, CustomStringConvertible {
 
 final class ReportFile {
   private let path: String
-  /// A digest of its path.
+  /// A digest of its path and its format.
   let name: String
   private let isJSON: Bool
   private let file: Descriptor
@@ -51,7 +51,7 @@ final class ReportFile {
   /// - Throws: `ReportProblem` for anything but a regular file of this user; `OutputError`.
   init(_ path: String, isJSON: Bool, keeping length: Int64) throws {
     self.path = path
-    name = Self.name(of: path)
+    name = Self.name(of: path, isJSON: isJSON)
     self.isJSON = isJSON
     var problem: ReportProblem?
     do throws(SystemError) {
@@ -74,9 +74,11 @@ final class ReportFile {
     }
   }
 
-  /// Returns a digest of the path of a file, without links and `..`.
-  static func name(of path: String) -> String {
-    Digest(hashing: UserPath.upwards(from: Array(path.utf8))[0]).description
+  /// Returns a digest of the path of a file, without links and `..`, and of its format. A report
+  /// of the other format is not continued.
+  static func name(of path: String, isJSON: Bool) -> String {
+    let place = UserPath.upwards(from: Array(path.utf8))[0]
+    return Digest(hashing: place + (isJSON ? [] : [0])).description
   }
 
   /// The length of the file once all collected text is written.

@@ -9,7 +9,7 @@ struct ResumeState: Sendable, Hashable {
   var subject: String
   var row: Int64
   var counts: MigrationCounts
-  /// A digest of the path of the report; `-` if there is none.
+  /// A digest of the path and format of the report; `-` if there is none.
   var report = "-"
   var reportLength: Int64
   var reportedRows: Int
