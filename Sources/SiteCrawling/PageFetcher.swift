@@ -77,9 +77,10 @@ struct PageFetcher: Sendable {
       let response = try await answer(
         to: HTTPRequest(url: url), FetchOptions(lifetime: lifetime))
       let status = response.head.status
-      guard (200...299).contains(status) else {
+      // A part of the file may lack the rules that matter.
+      guard (200...299).contains(status), status != 206 else {
         response.body.cancel()
-        return status < 500 && status != 429
+        return status < 500 && status != 429 && status != 206
           ? .success(.allowingAll)
           : .failure(NoRules(reason: "\(url): the server answered \(status); try again later"))
       }

@@ -37,10 +37,11 @@ package struct RobotsRules: Sendable, Hashable {
           isOwn = true
           own = own ?? []
         }
-        if value == "*" { isGeneral = true }
+        if value == [asterisk] { isGeneral = true }
       case "allow", "disallow":
         isNaming = false
-        guard let first = value.first, first == "/" || first == "*" else { continue }
+        guard let first = value.first, first == UInt8(ascii: "/") || first == asterisk
+        else { continue }
         let rule = RobotsRule(pattern: value, isAllowed: key == "allow")
         if isOwn { own?.append(rule) }
         if isGeneral { general.append(rule) }
@@ -63,8 +64,9 @@ package struct RobotsRules: Sendable, Hashable {
     return rules.first { $0.matches(path) }?.isAllowed ?? true
   }
 
-  /// Returns the keys, in lower case, and values of the lines; comments are left out.
-  private static func lines(_ bytes: [UInt8]) -> some Sequence<(key: String, value: String)> {
+  /// Returns the keys, in lower case, and values of the lines; comments are left out. A pattern need
+  /// not be UTF-8, as a URL need not be.
+  private static func lines(_ bytes: [UInt8]) -> some Sequence<(key: String, value: [UInt8])> {
     var text = bytes.prefix(maximumBytes)
     if bytes.count > maximumBytes {
       // The last line is cut, and would mean something else.
@@ -77,14 +79,16 @@ package struct RobotsRules: Sendable, Hashable {
       let value = FieldBytes.trimmed(line[(colon + 1)...])
       return (
         String(decoding: FieldBytes.trimmed(line[..<colon]), as: UTF8.self).lowercased(),
-        String(decoding: value, as: UTF8.self)
+        Array(value)
       )
     }
   }
 
   /// Returns the name in a `User-agent` line, in lower case, without a version.
-  private static func productToken(_ value: String) -> String {
-    String(value.prefix { $0.isASCII && ($0.isLetter || $0 == "-" || $0 == "_") }).lowercased()
+  private static func productToken(_ value: [UInt8]) -> String {
+    let text = String(decoding: value, as: UTF8.self)
+    let name = text.prefix { $0.isASCII && ($0.isLetter || $0 == "-" || $0 == "_") }
+    return name.lowercased()
   }
 
   /// Replaces the escapes of the characters that patterns have a meaning for (RFC 9309, section
@@ -96,7 +100,7 @@ package struct RobotsRules: Sendable, Hashable {
       let escaped =
         bytes[index] == UInt8(ascii: "%")
         ? PercentEncoding.escapedByte(in: bytes, at: index) : nil
-      if let escaped, escaped == UInt8(ascii: "*") || escaped == UInt8(ascii: "$") {
+      if let escaped, escaped == asterisk || escaped == UInt8(ascii: "$") {
         result.append(escaped)
         index += 3
       } else {
@@ -107,6 +111,8 @@ package struct RobotsRules: Sendable, Hashable {
     return result
   }
 }
+
+private let asterisk = UInt8(ascii: "*")
 
 /// One line of a robots.txt that allows or forbids.
 private struct RobotsRule: Sendable, Hashable {
@@ -119,12 +125,12 @@ private struct RobotsRule: Sendable, Hashable {
   /// The length of the pattern, in bytes: the longest pattern that matches decides.
   let length: Int
 
-  init(pattern: String, isAllowed: Bool) {
-    var bytes = PercentEncoding.normalizedTarget(Array(pattern.utf8)[...])[...]
+  init(pattern: [UInt8], isAllowed: Bool) {
+    var bytes = PercentEncoding.normalizedTarget(pattern[...])[...]
     length = bytes.count
     isAnchored = bytes.last == UInt8(ascii: "$")
     if isAnchored { bytes = bytes.dropLast() }
-    parts = bytes.split(separator: UInt8(ascii: "*"), omittingEmptySubsequences: false)
+    parts = bytes.split(separator: asterisk, omittingEmptySubsequences: false)
       .map(RobotsRules.literal)
     self.isAllowed = isAllowed
   }

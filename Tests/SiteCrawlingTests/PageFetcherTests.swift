@@ -7,7 +7,9 @@ import Testing
 @testable import SiteCrawling
 
 @Suite(.timeLimit(.minutes(2))) struct PageFetcherTests {
-  @Test(arguments: [(404, true), (403, true), (429, false), (500, false), (503, false)])
+  @Test(arguments: [
+    (404, true), (403, true), (206, false), (429, false), (500, false), (503, false),
+  ])
   func `without a robots_txt everything is allowed, unless the server fails`(
     status: Int, isAllowed: Bool
   ) async throws {

@@ -37,6 +37,15 @@ import Testing
     #expect(try allows("User-agent: *\nDisallow: \(pattern)\n", target) == isAllowed)
   }
 
+  @Test func `a pattern need not be UTF-8`() throws {
+    let text = Array("User-agent: *\nDisallow: /caf".utf8) + [0xE9, 10]
+    let rules = try #require(RobotsRules(text, for: "OfflineCache"))
+    #expect(!rules.allows(try NormalizedURL("http://a.test/caf%E9/a")))
+    for other in ["%C3%A9", "%EF%BF%BD"] {
+      #expect(rules.allows(try NormalizedURL("http://a.test/caf\(other)")))
+    }
+  }
+
   @Test(arguments: 1...20 as ClosedRange<UInt64>)
   func `asterisks stand for anything in the path`(seed: UInt64) throws {
     var random = SplitMix64(seed: seed)
