@@ -11,7 +11,7 @@ package enum MigrationPlaces {
     let source = resolved(source)
     let place = UserPath.upwards(from: Array(destination.utf8))[0]
     let to = try? RealFileSystem().status(userPath: place).identity
-    if to == from.identity { throw .same(destination) }
+    if to == from.identity || isBeside(destination, source, from) { throw .same(destination) }
     let above = identities(from: destination)
     for path in folders(of: source, from) {
       if let identity = status(path)?.identity, above.contains(identity) {
@@ -34,9 +34,9 @@ package enum MigrationPlaces {
     let named = source
     let source = resolved(source)
     if let from = status(source) {
-      let files = ["", "-wal", "-shm", "-journal"].compactMap { status(source + $0) }
+      let files = ([""] + endings).compactMap { status(source + $0) }
       let folders = folders(of: source, from).compactMap { status($0) }
-      if files.contains(where: { $0.identity == own })
+      if isBeside(report, source, from) || files.contains(where: { $0.identity == own })
         || folders.contains(where: { above.contains($0.identity) })
       {
         throw .reportInSource(report, named)
@@ -45,6 +45,21 @@ package enum MigrationPlaces {
     if let to = status(destination), above.contains(to.identity) {
       throw .reportInDestination(report, destination)
     }
+  }
+
+  /// The endings of the names of SQLite's files beside a database.
+  private static let endings = ["-wal", "-shm", "-journal"]
+
+  /// Returns whether a path is that of such a file, which may be missing: a program that opens the
+  /// database would take a new file for its own, and remove it.
+  private static func isBeside(_ path: String, _ source: String, _ status: FileStatus) -> Bool {
+    if status.kind == .directory { return false }
+    let path = UserPath.upwards(from: Array(path.utf8))[0]
+    let (place, of) = (UserPath.split(path), UserPath.split(Array(source.utf8)))
+    let files = RealFileSystem()
+    return endings.contains { place.name == of.name + $0.utf8 }
+      && (try? files.status(userPath: place.folder).identity)
+        == (try? files.status(userPath: of.folder).identity)
   }
 
   /// Opening the source reports what keeps a link from being resolved.
