@@ -42,7 +42,8 @@ public struct MigrationCounts: Sendable, Hashable {
   public var evicted = 0
   /// The bytes of the bodies that were converted.
   public var bytes: UInt64 = 0
-  /// The limit of the bytes that the converted entries take on disk, with all their files.
+  /// The limit of the bytes that the converted entries take on disk, with all their files and those
+  /// of the store.
   public var neededBytes: UInt64 = 0
   /// The limit of the inodes that they take in an empty destination: a body, a metadata file and a
   /// folder each, the folders above these, and the files of the store.
@@ -89,12 +90,13 @@ public struct MigrationCounts: Sendable, Hashable {
 
   /// Returns the most bytes that a converted row takes on disk: whole blocks for the body, the
   /// metadata file and its folder, for the first rows also for the folder above it; and a record,
-  /// with the room for dead ones, and a place in the index.
+  /// with the room for dead ones, and a place in the index; for the first row also the files of the
+  /// store.
   private func needed(for result: RowResult, _ blockBytes: UInt64) -> UInt64 {
     func blocks(_ bytes: UInt64) -> UInt64 { (bytes + blockBytes - 1) / blockBytes * blockBytes }
     let (file, record) = (result.metadata?.file ?? 1, max(result.metadata?.record ?? 0, 1_056))
-    let folders: UInt64 = converted <= 256 ? 2 : 1
-    return blocks(result.bytes) + blocks(file) + folders * blockBytes + record + record / 4 + 128
+    let others: UInt64 = converted == 1 ? 18 : converted <= 256 ? 2 : 1
+    return blocks(result.bytes) + blocks(file) + others * blockBytes + record + record / 4 + 128
   }
 
   /// Adds bytes. In a dry run, any number of rows may name one file, which may be sparse.

@@ -4,6 +4,7 @@ import Foundation
 import HTTPSemantics
 import StoreMigration
 import Testing
+import ToolTesting
 
 /// Every store that the generators make, moved into a store, and looked up there.
 @Suite(.enabled(if: Python.isThere, "python3 is needed"))
@@ -85,6 +86,24 @@ struct MovedStoresTests {
     }
     store.close()
     return comparison.differences
+  }
+
+  @Test(arguments: [0, 1, 28])
+  func `the bytes that are needed include the files of the store`(count: Int) throws {
+    let sandbox = try SourceSandbox()
+    let rows = (0..<count).map {
+      "INSERT INTO manifest VALUES('https://h/\($0)', NULL, NULL, randomblob(3000), 1, 1, NULL);"
+    }
+    let source = try sandbox.database("m", Manifest.table + rows.joined())
+    let target = sandbox.path + "/store"
+    let migration = try Migration(from: source, to: target, options: sandbox.options)
+    try migration.run { _ in }
+    migration.store?.close()
+    #expect(migration.counts.converted == count)
+    let (status, text) = try Child.run("/usr/bin/env", ["du", "-sk", target])
+    let taken = try #require(text.split(separator: "\t").first.flatMap { UInt64($0) }) << 10
+    let needed = migration.counts.neededBytes
+    #expect(status == 0 && (count == 0 ? needed == 0 : taken <= needed))
   }
 
   @Test func `the order of eviction is that of the source`() throws {
