@@ -38,6 +38,7 @@ package struct Crawler: Sendable {
     defer { fetcher.client.store.keepRecent(false) }
     var state = CrawlState(options)
     for url in starts { state.addStart(url) }
+    var fetcher = fetcher
     let failure: Failure? = await withTaskGroup(of: Done.self) { group in
       var running = 0
       do throws(Failure) {
@@ -50,6 +51,7 @@ package struct Crawler: Sendable {
               group.addTask { [fetcher] in .rules(await fetcher.rules(at: url), of: url) }
               running += 1
             case .fetch(let item):
+              fetcher.hosts = state.hosts
               group.addTask { [fetcher] in .page(await fetcher.fetch(item)) }
               running += 1
             case .leave(let item, let outcome):
@@ -87,7 +89,7 @@ private struct CrawlState {
   let options: CrawlOptions
   var frontier: Frontier
   var summary = CrawlSummary()
-  private var hosts: Set<String> = []
+  private(set) var hosts: Set<String> = []
 
   init(_ options: CrawlOptions) {
     self.options = options

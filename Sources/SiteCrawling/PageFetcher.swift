@@ -52,6 +52,8 @@ struct PageFetcher: Sendable {
   let client: CachingClient
   let options: CrawlOptions
   let budget: ByteBudget
+  /// The hosts of the start pages, for `options.staysOnHost`.
+  var hosts: Set<String> = []
 
   func fetch(_ item: CrawlItem) async -> FetchedPage {
     do {
@@ -158,7 +160,8 @@ struct PageFetcher: Sendable {
     var bytes: [UInt8] = []
     var count: UInt64 = 0
     while let piece = try await body.next() {
-      let room = CrawlOptions.maximumPageBytes - bytes.count
+      // One more shows that the page is too long.
+      let room = CrawlOptions.maximumPageBytes + 1 - bytes.count
       if hasReferences, room > 0 { bytes += piece.prefix(room) }
       guard isNew else { continue }
       budget.add(piece.count)
@@ -250,7 +253,7 @@ struct PageFetcher: Sendable {
 
   private static func references(in bytes: [UInt8], _ type: MediaType) -> References {
     var bytes = bytes
-    let isLong = bytes.count == CrawlOptions.maximumPageBytes
+    let isLong = bytes.count > CrawlOptions.maximumPageBytes
     if isLong {
       // The last reference may be cut, and would be another one.
       let end = bytes.lastIndex(of: UInt8(ascii: type.isStyle ? "}" : ">"))
@@ -269,7 +272,7 @@ struct PageFetcher: Sendable {
     return found
   }
 
-  /// Adds the references that the crawl follows to a page, which fails if not all were found.
+  /// Adds the references that the crawl follows to a page, which fails if not all of them were found.
   private func add(_ found: References, to page: inout FetchedPage) {
     var cut = found.cut
     let item = page.item
@@ -277,13 +280,16 @@ struct PageFetcher: Sendable {
       .requisite: item.nesting < CrawlOptions.maximumNesting,
       .link: !found.forbidsFollowing && item.depth < options.depth,
     ]
-    var longKinds = found.longKinds
     let base = found.base.flatMap { try? item.url.resolving($0) } ?? item.url
     // A link may lead to what is a part of the document, too.
     var seen: [Reference.Kind: Set<NormalizedURL>] = [:]
     // With a hostile base, each short reference takes long to resolve, and becomes a long URL.
     let length = base.string.utf8.prefix { $0 != UInt8(ascii: "?") }.count
     var room = Self.maximumURLBytes
+    var isAnyLong = found.long.contains { reference in
+      isFollowed[reference.kind] == true
+        && (try? base.resolving(reference.text)).map { mayFollow(reference.kind, $0) } == true
+    }
     for reference in found.all where isFollowed[reference.kind] == true {
       room -= length + reference.text.utf8.count
       if room < 0 {
@@ -292,7 +298,7 @@ struct PageFetcher: Sendable {
       }
       guard let target = try? base.resolving(reference.text) else { continue }
       if target.string.utf8.count > References.maximumLength {
-        longKinds.insert(reference.kind)
+        isAnyLong = isAnyLong || mayFollow(reference.kind, target)
       } else if seen[reference.kind, default: []].insert(target).inserted {
         switch reference.kind {
         case .requisite: page.requisites.append(target)
@@ -300,12 +306,20 @@ struct PageFetcher: Sendable {
         }
       }
     }
-    if longKinds.contains(where: { isFollowed[$0] == true }) {
+    if found.crowdedKinds.contains(where: { isFollowed[$0] == true }) {
+      cut = cut ?? "it has more than \(References.maximumCount) links"
+    }
+    if isAnyLong {
       cut = cut ?? "it has a URL of more than \(References.maximumLength) bytes"
     }
     guard let cut, case .kept = page.outcome else { return }
     page.outcome =
       Task.isCancelled ? .leftOut : .failed("\(cut), so some of its links are not seen")
+  }
+
+  /// Returns whether the crawl goes to the host of a reference.
+  private func mayFollow(_ kind: Reference.Kind, _ target: NormalizedURL) -> Bool {
+    kind == .requisite || !options.staysOnHost || hosts.contains(target.host)
   }
 
   /// Returns why an answer is not there without a network; `nil` if it is.

@@ -10,7 +10,8 @@ package struct Reference: Sendable, Hashable {
 
   /// What the document does with it.
   package var kind: Kind
-  /// The text, with the spaces at both ends and all tabs and line ends removed, as browsers do.
+  /// The text without its fragment, and, as browsers do, without spaces at both ends, tabs and line
+  /// ends.
   package var text: String
 
   package init(_ kind: Kind, _ text: String) {
@@ -20,7 +21,7 @@ package struct Reference: Sendable, Hashable {
 }
 
 package struct References: Sendable, Hashable {
-  /// The limit of the number of references that are taken from one document.
+  /// The limit of the number of references of one kind that are taken from one document.
   package static let maximumCount = 100_000
   /// The limit of the length of a reference, in bytes. Longer ones are `data:` URLs, as a rule.
   package static let maximumLength = 8 * 1024
@@ -31,35 +32,31 @@ package struct References: Sendable, Hashable {
   package private(set) var all: [Reference] = []
   /// Whether the document asks that no link of it is followed (`<meta name=robots>`).
   package var forbidsFollowing = false
-  /// Why not all references of the document are here; `nil` if they are, but for ``longKinds``.
+  /// Why the document was not read to its end; `nil` if it was.
   package var cut: String?
-  /// The kinds of the references that are left out because they are too long.
-  package private(set) var longKinds: Set<Reference.Kind> = []
+  /// The beginnings of the references that are left out because they are too long. They have the
+  /// host.
+  package private(set) var long: Set<Reference> = []
+  /// The kinds of which there are more references.
+  package private(set) var crowdedKinds: Set<Reference.Kind> = []
+  private var counts: [Reference.Kind: Int] = [:]
 
   package init() {}
 
   /// Adds a reference, unless it is empty, too long, one too many, or within the document itself.
   package mutating func add(_ kind: Reference.Kind, _ text: some StringProtocol) {
-    guard text.utf8.count <= Self.maximumLength else {
-      if Self.mayLeadElsewhere(text) { longKinds.insert(kind) }
+    let bare = Self.trimmed(bytes: text.utf8.prefix { $0 != UInt8(ascii: "#") })
+    guard !bare.isEmpty else { return }
+    guard bare.utf8.count <= Self.maximumLength else {
+      long.insert(Reference(kind, String(decoding: bare.utf8.prefix(512), as: UTF8.self)))
       return
     }
-    let bare = Self.trimmed(text)
-    guard !bare.isEmpty, bare.utf8.first != UInt8(ascii: "#") else { return }
-    guard all.count < Self.maximumCount else {
-      cut = cut ?? "it has more than \(Self.maximumCount) links"
+    guard counts[kind, default: 0] < Self.maximumCount else {
+      crowdedKinds.insert(kind)
       return
     }
+    counts[kind, default: 0] += 1
     all.append(Reference(kind, bare))
-  }
-
-  /// Returns whether a URL may be that of another resource, to judge by its beginning: it is no
-  /// fragment, and has no scheme such as `data`.
-  private static func mayLeadElsewhere(_ text: some StringProtocol) -> Bool {
-    let start = trimmed(text.prefix(32)).lowercased()
-    let scheme = start.prefix { $0.isLetter || $0.isNumber || "+-.".contains($0) }
-    if start[scheme.endIndex...].first == ":" { return scheme == "http" || scheme == "https" }
-    return start.first != "#"
   }
 
   /// Adds the URLs of `srcset`: candidates with a comma between them, each a URL and descriptors
@@ -93,8 +90,10 @@ package struct References: Sendable, Hashable {
   }
 
   /// Returns a URL as the URL standard of browsers reads it.
-  package static func trimmed(_ text: some StringProtocol) -> String {
-    let bytes = text.utf8.filter { $0 != 9 && $0 != 10 && $0 != 13 }
+  package static func trimmed(_ text: some StringProtocol) -> String { trimmed(bytes: text.utf8) }
+
+  private static func trimmed(bytes: some Sequence<UInt8>) -> String {
+    let bytes = bytes.filter { $0 != 9 && $0 != 10 && $0 != 13 }
     guard let start = bytes.firstIndex(where: { $0 > 0x20 }),
       let end = bytes.lastIndex(where: { $0 > 0x20 })
     else { return "" }

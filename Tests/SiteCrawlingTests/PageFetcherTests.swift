@@ -294,6 +294,7 @@ import Testing
 
   @Test(arguments: [
     "<img src='data:image/png,", "<a href=' JavaScript:", "<a href='#", "<a rel=nofollow href='/",
+    "<a href='http://a.test/#", "<a href='?#", "<img src=' \n data:x#",
   ])
   func `what is no URL to fetch may be long`(start: String) async throws {
     let text = "\(start)\(String(repeating: "a", count: 9000))'>"
@@ -309,6 +310,58 @@ import Testing
     ])
     #expect(try await crawl.run("http://a.test/", CrawlOptions(depth: 0)).fetched == 1)
     #expect(try await crawl.run("http://a.test/meta").fetched == 1)
+  }
+
+  @Test func `a long link to another host counts only if it would be followed`() async throws {
+    let long = "b.test/\(String(repeating: "a", count: 9000))"
+    for start in ["http://", "//", "//name@"] {
+      let crawl = try Crawl(["http://a.test/": page("<a href='\(start)\(long)'></a>")])
+      let options = CrawlOptions(depth: 1, staysOnHost: true)
+      #expect(try await crawl.run("http://a.test/", options).fetched == 1)
+      _ = try await crawl.run("http://a.test/", CrawlOptions(depth: 1))
+      try expectCut(crawl, "http://a.test/", "a URL of more than 8192 bytes")
+    }
+    // A short link becomes a long one with the base of the page.
+    let base = "<base href='http://b.test/\(String(repeating: "a", count: 8100))/'>"
+    let link = "<a href='\(String(repeating: "a", count: 100))'></a>"
+    let crawl = try Crawl(["http://a.test/": page(base + link)])
+    let options = CrawlOptions(depth: 1, staysOnHost: true)
+    #expect(try await crawl.run("http://a.test/", options).fetched == 1)
+  }
+
+  @Test func `the host of a redirected start page is one to stay on`() async throws {
+    let long = "<a href='/\(String(repeating: "a", count: 9000))'></a>"
+    let crawl = try Crawl([
+      "http://a.test/": .init("", status: 302, fields: [HTTPField("Location", "http://b.test/")]),
+      "http://b.test/": page(long),
+    ])
+    _ = try await crawl.run("http://a.test/", CrawlOptions(depth: 1, staysOnHost: true))
+    try expectCut(crawl, "http://b.test/", "a URL of more than 8192 bytes")
+  }
+
+  @Test func `many links that would not be followed are no failure`() async throws {
+    let many = String(repeating: "<a href=x></a>", count: 100_001)
+    let crawl = try Crawl([
+      "http://a.test/": page(many + "<img src=i>"), "http://a.test/i": Answer("x"),
+      "http://a.test/meta": page("<meta name=robots content=nofollow>" + many),
+    ])
+    #expect(try await crawl.run("http://a.test/", CrawlOptions(depth: 0)).fetched == 2)
+    #expect(crawl.asked == ["a.test/", "a.test/i"])
+    #expect(try await crawl.run("http://a.test/meta").fetched == 1)
+  }
+
+  @Test(arguments: [(0, true), (1, false)])
+  func `a page of 16 MiB is searched to its end`(more: Int, isWhole: Bool) async throws {
+    let end = Array("<a href=y></a>".utf8)
+    let filler = [UInt8](repeating: 0x20, count: 1 << 20)
+    var large = page("")
+    large.pieces =
+      Array(repeating: filler, count: 15)
+      + [filler.dropLast(end.count) + end + [UInt8](repeating: 0x20, count: more)]
+    let crawl = try Crawl(["http://a.test/": large, "http://a.test/y": page("")])
+    let summary = try await crawl.run()
+    #expect(crawl.asked == ["a.test/", "a.test/y"])
+    #expect(summary.failed == (isWhole ? 0 : 1) && summary.fetched == (isWhole ? 2 : 1))
   }
 
   @Test func `the beginning of a large page is searched, and all of it is kept`() async throws {

@@ -33,7 +33,7 @@ import Testing
     ("<link rel='alternate StyleSheet' href=x>", ["x"]), ("<link rel=manifest href=x>", ["x"]),
     ("<link rel='shortcut icon' href=x>", ["x"]), ("<p style='background: url(x)'>", ["x"]),
     ("<style>@import 'x'; p { background: url(\"y\") }</style>", ["x", "y"]),
-    ("<svg><image href=x /><use xlink:href='y#z' /></svg>", ["x", "y#z"]),
+    ("<svg><image href=x /><use xlink:href='y#z' /></svg>", ["x", "y"]),
     ("<noscript><img src=x></noscript>", ["x"]),
   ])
   func `parts are found`(html: String, parts: [String]) {
@@ -141,15 +141,18 @@ import Testing
       ("", "<img src=x>", ""), ("<style>", "a{b:url(x)}", "</style>"),
       ("<img srcset='", "x, ", "'>"),
     ] {
-      for (more, cut) in [(0, nil), (1, "it has more than 100000 links")] {
+      for (more, kinds) in [(0, []), (1, [.requisite])] as [(Int, Set<Reference.Kind>)] {
         let many = String(repeating: reference, count: References.maximumCount + more)
-        let found = found(start + many + end)
-        #expect(found.all.count == References.maximumCount && found.cut == cut, "\(reference)")
+        let found = found("<a href=y></a>" + start + many + end + "<a href=z></a>")
+        #expect(found.all.count == References.maximumCount + 2, "\(reference)")
+        #expect(found.crowdedKinds == kinds && found.cut == nil, "\(reference)")
       }
     }
     let long = String(repeating: "x", count: References.maximumLength + 1)
     #expect(found("<img src=\(long)>").all.isEmpty)
-    #expect(found("<img src=\(long)>").longKinds == [.requisite])
-    #expect(found("<img src=data:\(long)>").longKinds == [])
+    let beginning = String(repeating: "x", count: 512)
+    #expect(found("<img src=\(long)>").long == [Reference(.requisite, beginning)])
+    #expect(found("<a href='#\(long)'>").long == [] && found("<a href='#\(long)'>").all.isEmpty)
+    #expect(found("<a href='y#\(long)'>").all == [Reference(.link, "y")])
   }
 }
