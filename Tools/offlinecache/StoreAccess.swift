@@ -75,7 +75,11 @@ private func openStore(
       store = try Store(at: path, options: options)
     } catch {
       // It is missing because it could not be created.
-      throw error.code == .notFound || use == .fillUnlessOffline ? refusal : error
+      var reason = error.code == .notFound || use == .fillUnlessOffline ? refusal : error
+      if error.code == .notFound, reason.code == .readOnly {
+        reason.remedy = "choose a store on another disk"
+      }
+      throw reason
     }
     guard use == .fillUnlessOffline else { return store }
     store.close()
