@@ -58,6 +58,28 @@ import Testing
     #expect(euros.hasPrefix("€€") && euros.hasSuffix(kept) && !euros.contains("\u{FFFD}"))
   }
 
+  @Test func `a part of a path that is too long for a file is shortened, with a digest`() throws {
+    func names(_ end: String) throws -> [String] {
+      let url = try NormalizedURL("http://a.example/\(end)")
+      return String(decoding: OutputPath.path(for: url), as: UTF8.self)
+        .split(separator: "/").dropFirst(2).map(String.init)
+    }
+    let long = String(repeating: "x", count: 300)
+    #expect(try names(String(long.prefix(254))) == [String(long.prefix(254))])
+    #expect(try names(String(long.prefix(252)) + "?q") == [String(long.prefix(252)) + "?q"])
+    var all: Set<String> = []
+    for end in [
+      long, long + "y", long + ".html", long + "?a=1", long + "?a=2", "?\(long)", "?\(long)/",
+    ] {
+      let found = try names(end)
+      #expect(found.count == 1 && found[0].utf8.count <= 254, "\(found)")
+      all.insert(found[0])
+    }
+    #expect(all.count == 7)
+    #expect(try names(long + "/" + long + ".html").allSatisfy { $0.utf8.count <= 254 })
+    #expect(try names(long + ".html")[0].hasSuffix(".html"))
+  }
+
   @Test func `bytes that are not text are kept`() throws {
     let path = OutputPath.path(for: try NormalizedURL("http://a.example/%FF%FE"))
     #expect(path == Array("http/a.example/".utf8) + [0xFF, 0xFE])

@@ -1,3 +1,4 @@
+import CacheFormat
 import HTTPSemantics
 
 /// Maps URLs to paths below a folder, for `fetch --output-dir`.
@@ -7,7 +8,8 @@ enum OutputPath {
   /// The result never leaves the folder and never has an empty part, a `.` or a `..`. `/`, `%`,
   /// `?`, control characters and the zero byte stay encoded, and an empty part becomes `%`. A path
   /// that ends with a slash gets the name `index.html`. So two URLs never share a file, except `x/`
-  /// and `x/index.html`. A `%` is always followed by two digits, or alone in its part.
+  /// and `x/index.html`. A `%` is always followed by two digits, or alone in its part, or by another
+  /// one and a digest, in the place of what a part has too many bytes for a file name.
   static func path(for url: NormalizedURL) -> [UInt8] {
     var (path, query) = split(url.target)
     if path.last == slash { path += Array("index.html".utf8) }
@@ -17,7 +19,7 @@ enum OutputPath {
       result += safeName(part)
     }
     if let query { result += [question] + query.flatMap { $0 == slash ? Self.slashInQuery : [$0] } }
-    return result
+    return Array(result.split(separator: slash).map(shortened).joined(separator: [slash]))
   }
 
   /// Returns a file name for a URL within one folder: the last part of the path, with escapes
@@ -44,6 +46,18 @@ enum OutputPath {
     var cut = name.utf8.index(name.startIndex, offsetBy: longestName - kept.utf8.count)
     while cut.samePosition(in: name.unicodeScalars) == nil { cut = name.utf8.index(before: cut) }
     return String(name[..<cut] + kept)
+  }
+
+  /// Leaves one byte for ``OutputFolder``, which may append one.
+  private static func shortened(_ part: ArraySlice<UInt8>) -> [UInt8] {
+    guard part.count > longestName else { return Array(part) }
+    let end = part.suffix(longestExtension)
+    let kept = end.firstIndex(of: dot).map { part[$0...] } ?? []
+    let digest = Array("%%\(Digest(hashing: Array(part)))".utf8)
+    var start = part.prefix(longestName - 1 - digest.count - kept.count + 1)
+    // No character is cut.
+    while start.last.map({ $0 & 0xC0 == 0x80 }) == true { start.removeLast() }
+    return start.dropLast() + digest + kept
   }
 
   private static let percent = UInt8(ascii: "%")
