@@ -66,6 +66,12 @@ package enum UserPath {
   /// folder, a link or a pipe; `nil` if there is none. A regular file does not count, because it is
   /// replaced, or checked when it is opened.
   package static func planted(on path: [UInt8]) -> [UInt8]? {
+    // As many links as Linux follows; path_resolution(7).
+    var links = 40
+    return planted(on: path, following: &links)
+  }
+
+  private static func planted(on path: [UInt8], following links: inout Int) -> [UInt8]? {
     let slash = UInt8(ascii: "/")
     var place: [UInt8] = []
     for part in path.split(separator: slash) {
@@ -75,6 +81,11 @@ package enum UserPath {
       // The folder above has another owner for good reasons.
       guard let found, found.kind != .file, !part.elementsEqual("..".utf8) else { continue }
       if isPlanted(found, place) { return place }
+      // One's own link may lead there.
+      guard links > 0, found.kind == .link, let target = linkTarget(place) else { continue }
+      links -= 1
+      let start = target.first == slash ? [] : split(place).folder + [slash]
+      if let planted = planted(on: start + target, following: &links) { return planted }
     }
     return nil
   }

@@ -83,6 +83,15 @@ struct FileTrustTests {
       #expect(UserPath.planted(on: Array((inner + end).utf8)) == Array("\(shared)/out".utf8))
     }
     #expect(UserPath.planted(on: Array("\(shared)/..".utf8)) == nil)
+    // Also behind links of one's own, and a link to itself is no trap.
+    for (name, target) in [
+      ("one", "shared/out"), ("two", folder.path + "/one"), ("loop", "loop/loop"),
+    ] {
+      try FileManager.default.createSymbolicLink(
+        atPath: "\(folder.path)/\(name)", withDestinationPath: target)
+      let found = UserPath.planted(on: Array("\(folder.path)/\(name)/new".utf8))
+      #expect((found == nil) == (name == "loop"), "\(name)")
+    }
     // A pipe of another user would get what is written.
     unsafe #expect(mkfifo(shared + "/pipe", 0o666) == 0)
     #expect(UserPath.planted(on: Array("\(shared)/pipe".utf8)) == nil)
