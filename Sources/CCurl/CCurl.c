@@ -172,6 +172,21 @@ CURLcode occurl_set_quick_exit(CURL *handle) {
 #endif
 }
 
+static int occurl_noting(
+    CURL *handle, curl_infotype type, char *text, size_t length, void *context) {
+  static const char excess[] = "Excess found";
+  (void)context;
+  if (type == CURLINFO_TEXT && length >= sizeof excess - 1
+      && memcmp(text, excess, sizeof excess - 1) == 0)
+    (void)curl_easy_setopt(handle, CURLOPT_FORBID_REUSE, 1L);
+  return 0;
+}
+
+CURLcode occurl_close_after_excess(CURL *handle) {
+  CURLcode code = curl_easy_setopt(handle, CURLOPT_DEBUGFUNCTION, occurl_noting);
+  return code != CURLE_OK ? code : curl_easy_setopt(handle, CURLOPT_VERBOSE, 1L);
+}
+
 CURLcode occurl_get_long(CURL *handle, CURLINFO info, long *value) {
   return curl_easy_getinfo(handle, info, value);
 }

@@ -91,7 +91,8 @@ extension EasyHandle {
   ) -> Bool {
     // Safety: the handle is valid.
     guard unsafe occurl_allow_only_http(raw) == CURLE_OK,
-      unsafe occurl_limit_unsent(raw) == CURLE_OK
+      unsafe occurl_limit_unsent(raw) == CURLE_OK,
+      unsafe occurl_close_after_excess(raw) == CURLE_OK
     else { return false }
     guard setProxy(setup.proxy), setResolves(setup.resolves) else { return false }
     let mayShare = setup.usesHTTP2 && url.scheme == .https

@@ -9,7 +9,8 @@ import CacheSystem
 /// answer. If a server sends a body where none is allowed, after a 304 for instance, or more than the
 /// stated length, bytes are left that the next request on the connection would read as its response.
 /// libcurl 7.88 reuses such a connection if the bytes arrive after the response was complete, or are
-/// in the rest of a TLS record.
+/// in the rest of a TLS record. If it has read them with the head of an answer without a body, they
+/// are gone, and cannot be found here (`occurl_close_after_excess`).
 ///
 /// - HTTP/2: each frame names its request.
 /// - HTTP/1 without TLS: the socket must have no input.

@@ -30,6 +30,35 @@ import TransportTesting
     #expect(origin.connections == 2)
   }
 
+  @Test(
+    "bytes that come with an answer without a body do not answer the next request",
+    arguments: [
+      (HTTPMethod.head, "200 OK\r\nContent-Length: 9"), (.get, "204 No Content"),
+      (.get, "304 Not Modified"), (.get, "200 OK\r\nContent-Length: 0"),
+    ], ["", "HTT"])
+  func strayAfterHead(answer: (method: HTTPMethod, head: String), stray: String) async throws {
+    let origin = try LoopbackOrigin { request, connection in
+      guard request.target == "/first" else { return connection.answer("good") }
+      connection.send("HTTP/1.1 \(answer.head)\r\n\r\n\(stray)")
+    }
+    let transport = try makeTransport()
+    let request = HTTPRequest(method: answer.method, url: try origin.address("/first"))
+    #expect(try await transport.send(request).body.readAll().isEmpty)
+    #expect(try await transport.fetch(origin.address("/next")).body == "good")
+    #expect(origin.connections == (stray.isEmpty ? 1 : 2))
+  }
+
+  @Test("the same over TLS", .enabled(if: NginxOrigin.isInstalled), arguments: ["", "HTT"])
+  func secureStrayAfterHead(stray: String) async throws {
+    let origin = try await SecureOrigin { target, origin in
+      try origin.send(target == "/first" ? "HTTP/1.1 204 No Content\r\n\r\n" + stray : Self.good)
+    }
+    let transport = try origin.transport()
+    #expect(try await transport.fetch(origin.address("/first")).body == "")
+    #expect(try await transport.fetch(origin.address("/next")).body == "good")
+    #expect(origin.connections == (stray.isEmpty ? 1 : 2))
+  }
+
   @Test("a connection with TLS is used again", .enabled(if: NginxOrigin.isInstalled))
   func secureReuse() async throws {
     let origin = try await SecureOrigin { _, origin in try origin.send(Self.good) }

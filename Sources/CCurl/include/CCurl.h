@@ -76,6 +76,13 @@ CURLcode occurl_limit_unsent(CURL *handle);
 // CURLE_UNKNOWN_OPTION where libcurl is older than 7.87.
 CURLcode occurl_set_quick_exit(CURL *handle);
 
+// Has a connection closed if more bytes came with an answer without a body (to HEAD, 204, 304, or of
+// length 0): their rest would answer the next request. libcurl 7.88 drops them, keeps the connection,
+// and tells nobody but the callback for texts (CURLOPT_DEBUGFUNCTION): "Excess found: ...", since 7.30
+// at least, unless it was built without texts (CURL_DISABLE_VERBOSE_STRINGS). Later versions, in which
+// the bytes go through cw_download_write(), close the connection themselves.
+CURLcode occurl_close_after_excess(CURL *handle);
+
 // Makes a share (libcurl-share(3)) of cookies, for handles of one thread; NULL for want of memory.
 CURLSH *occurl_share_cookies(void);
 
