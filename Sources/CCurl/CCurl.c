@@ -207,11 +207,21 @@ CURLcode occurl_get_socket(CURL *handle, CURLINFO info, curl_socket_t *value) {
 // The connection itself is asked, and not what libcurl notes of a handshake (CURLINFO_CERTINFO),
 // which is empty for a transfer on a kept connection.
 #ifdef OCCURL_OPENSSL
-static SSL *occurl_ssl(CURL *handle) {
+// Returns 0 where libcurl does not use OpenSSL; the connection is NULL where it has no TLS.
+static int occurl_find_ssl(CURL *handle, SSL **ssl) {
   struct curl_tlssessioninfo *session = NULL;
-  if (curl_easy_getinfo(handle, CURLINFO_TLS_SSL_PTR, &session) != CURLE_OK || session == NULL)
-    return NULL;
-  return session->backend == CURLSSLBACKEND_OPENSSL ? (SSL *)session->internals : NULL;
+  *ssl = NULL;
+  if (curl_easy_getinfo(handle, CURLINFO_TLS_SSL_PTR, &session) != CURLE_OK || session == NULL
+      || session->backend != CURLSSLBACKEND_OPENSSL)
+    return 0;
+  *ssl = session->internals;
+  return 1;
+}
+
+static SSL *occurl_ssl(CURL *handle) {
+  SSL *ssl;
+  (void)occurl_find_ssl(handle, &ssl);
+  return ssl;
 }
 
 int occurl_has_tls_input(CURL *handle) {
@@ -220,9 +230,10 @@ int occurl_has_tls_input(CURL *handle) {
 }
 
 int occurl_speaks_http2(CURL *handle) {
-  SSL *ssl = occurl_ssl(handle);
+  SSL *ssl;
   const unsigned char *name = NULL;
   unsigned length = 0;
+  if (!occurl_find_ssl(handle, &ssl)) return -1;
   if (ssl != NULL) SSL_get0_alpn_selected(ssl, &name, &length);
   return length == 2 && memcmp(name, "h2", 2) == 0;
 }
@@ -314,7 +325,7 @@ int occurl_has_tls_input(CURL *handle) {
 
 int occurl_speaks_http2(CURL *handle) {
   (void)handle;
-  return 0;
+  return -1;
 }
 
 occurl_closure *occurl_closure_of(CURL *handle) {

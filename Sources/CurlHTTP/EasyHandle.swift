@@ -118,10 +118,11 @@ final class EasyHandle {
     unsafe closure.map { unsafe occurl_is_closed($0) == 0 } ?? false
   }
 
-  /// Whether HTTP/2 was agreed on with TLS; `false` if that is not certain.
-  var speaksHTTP2: Bool {
+  /// Whether HTTP/2 was agreed on with TLS; `nil` if nobody can tell.
+  var speaksHTTP2: Bool? {
     // Safety: as above.
-    unsafe occurl_speaks_http2(raw) != 0
+    let answer = unsafe occurl_speaks_http2(raw)
+    return answer < 0 ? nil : answer == 1
   }
 
   /// The socket of the connection that was made last.

@@ -55,7 +55,7 @@ final class IdleSockets {
   ///
   /// - Parameter isSecure: Whether the connection has TLS to the server.
   func mayReuse(_ endpoints: Endpoints, _ handle: EasyHandle, isSecure: Bool) -> Bool {
-    if isSecure, handle.speaksHTTP2 { return true }
+    if isSecure, handle.speaksHTTP2 == true { return true }
     guard let connection = connections[endpoints] else { return false }
     if connection.usesHTTP2 { return true }
     guard !Poll.isReady(connection.socket, for: POLLIN) else { return false }

@@ -291,7 +291,11 @@ extension RunningTransfer {
       callOut { transfer.onInterim(head) }
     case .head(let head, let version):
       hasHead = true
-      sharesConnection = version == "2"
+      sharesConnection = mayShareConnection(version)
+      // libcurl 7.88 takes "HTTP/2" from a server of HTTP/1, and then sees the end of a body elsewhere.
+      guard sharesConnection ? version == "2" : version.hasPrefix("1.") else {
+        return fail(.protocolViolation, "the answer is in another version than the connection")
+      }
       if sharesConnection, let endpoints { sockets.noteHTTP2(endpoints) }
       if head.fields.contains("Transfer-Encoding"), mayHaveBody(head) { chunks = ChunkedBody() }
       endsWithConnection =
@@ -306,6 +310,12 @@ extension RunningTransfer {
     case .tooLarge(let detail): return fail(.headTooLarge, detail)
     }
     return true
+  }
+
+  /// Returns whether the connection has HTTP/2. Only where nobody can tell, the response is believed.
+  private func mayShareConnection(_ version: String) -> Bool {
+    guard transfer.request.url.scheme == .https, setup.usesHTTP2 else { return false }
+    return handle.speaksHTTP2 ?? (version == "2")
   }
 
   /// Returns whether a response has a body (RFC 9112, section 6.3, items 1 and 2).

@@ -1,4 +1,5 @@
 import Glibc
+import NginxOrigin
 import Synchronization
 import Testing
 import TransportTesting
@@ -43,6 +44,24 @@ struct RunningTransferTests {
       request, body.map { Upload($0) }, options: TransportOptions(), capacity: { 1 },
       onInterim: { _ in }, ask: { _, _ in })
     #expect(transfer.isRepeatable == isRepeatable)
+  }
+
+  @Test(arguments: ["2", "3"])
+  func `an answer in a version that the connection does not have is an error`(version: String)
+    async throws
+  {
+    let origin = try LoopbackOrigin { _, connection in
+      connection.send("HTTP/\(version) 200 OK\r\nContent-Length: 2\r\n\r\nok")
+    }
+    #expect(try await makeTransport().failure(origin.address())?.code == .protocolViolation)
+  }
+
+  @Test(.enabled(if: NginxOrigin.isInstalled))
+  func `the same over TLS, where HTTP 2 was not agreed on`() async throws {
+    let origin = try await SecureOrigin { _, origin in
+      try origin.send("HTTP/2 200 OK\r\nContent-Length: 2\r\n\r\nok")
+    }
+    #expect(try await origin.transport().failure(origin.address())?.code == .protocolViolation)
   }
 
   @Test(

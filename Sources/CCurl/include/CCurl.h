@@ -99,7 +99,8 @@ int occurl_system_error(CURL *handle);
 // it cannot tell.
 int occurl_has_tls_input(CURL *handle);
 
-// Whether HTTP/2 was agreed on with TLS; 0 where nobody can tell.
+// Whether HTTP/2 was agreed on with TLS; -1 where nobody can tell, because libcurl does not use the
+// OpenSSL of this build.
 int occurl_speaks_http2(CURL *handle);
 
 // Notes whether the server has ended a connection with the alert of TLS for that (close_notify). It
