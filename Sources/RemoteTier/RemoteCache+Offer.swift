@@ -54,40 +54,55 @@ extension RemoteCache {
   /// next offer that succeeds, and when the purge list was read; of more than 1,000 such documents,
   /// the others are not.
   package func invalidate(_ key: ByteString) {
+    if options.mode.writes { noteUnemptied(key, on: Set(servers.indices), isWaiting: true) }
+    addEmptying(of: key)
+  }
+
+  private func addEmptying(of key: ByteString) {
     let token = blocked.insert(name(of: key))
     guard options.mode.writes else { return }
     queue.add(
       UploadQueue.Item(key: key, variant: .max, bytes: 0) { [weak self] in
         await self?.empty(key, token)
       } onDrop: { [weak self] in
-        self?.noteUnemptied(key)
+        self?.unemptied.withLock { $0.keys[key]?.isWaiting = false }
       })
   }
 
-  /// Empties the document on all servers: any of them may have it, from a time when others were not
-  /// available.
+  /// Empties the document on the servers on which that has not succeeded yet; at first on all: any of
+  /// them may have it, from a time when others were not available. On a server that has done it, the
+  /// document may be a newer one of another machine.
   private func empty(_ key: ByteString, _ token: UInt64) async {
+    let known = unemptied.withLock { $0.keys.removeValue(forKey: key)?.servers }
+    var left = known ?? Set(servers.indices)
     let name = name(of: key)
     let document = SharedDocument(
       namespace: options.namespace, key: key, generation: purges.list.newest, responses: [])
     let bytes = SignedDocument.encode(document.encoded(), bodies: [], secret: options.secret)
     var failure: RemoteReason?
-    for server in servers {
+    for index in left.sorted() {
       do throws(RemoteReason) {
-        // An empty document where there was none is of no use.
-        if case .absent = try await server.document(name, use: .writing) { continue }
-        let status = try await server.put(name, bytes, condition: nil)
-        guard TierServer.stored.contains(status) else { throw .serverError }
+        try await empty(name, bytes, on: servers[index])
+        left.remove(index)
       } catch {
         failure = failure ?? error
       }
     }
     if let failure {
-      noteUnemptied(key)
+      noteUnemptied(key, on: left)
       return count { $0.offersFailed[failure, default: 0] += 1 }
     }
     blocked.release(name, token)
     emptyAgain()
+  }
+
+  private func empty(
+    _ name: ObjectName, _ bytes: [UInt8], on server: TierServer
+  ) async throws(RemoteReason) {
+    // An empty document where there was none is of no use.
+    if case .absent = try await server.document(name, use: .writing) { return }
+    let status = try await server.put(name, bytes, condition: nil)
+    guard TierServer.stored.contains(status) else { throw .serverError }
   }
 
   /// The most keys whose documents are emptied again after a failure.
@@ -97,22 +112,26 @@ extension RemoteCache {
   /// away for long.
   private static let unemptiedPause: Int64 = 60_000_000_000
 
-  private func noteUnemptied(_ key: ByteString) {
+  private func noteUnemptied(_ key: ByteString, on servers: Set<Int>, isWaiting: Bool = false) {
     unemptied.withLock { state in
-      if state.keys.count < Self.maximumUnemptied { state.keys.insert(key) }
+      guard state.keys[key] != nil || state.keys.count < Self.maximumUnemptied else { return }
+      state.keys[key, default: Unemptied()].servers.formUnion(servers)
+      if isWaiting { state.keys[key]?.isWaiting = true }
     }
   }
 
   /// Tries again to empty documents, as the servers seem to work.
   func emptyAgain() {
     let now = clock.monotonic()
-    let keys = unemptied.withLock { state -> Set<ByteString> in
-      if state.keys.isEmpty { return [] }
+    let keys = unemptied.withLock { state -> [ByteString] in
       if let triedAt = state.triedAt, now - triedAt < Self.unemptiedPause { return [] }
-      defer { state = ([], now) }
-      return state.keys
+      let keys = state.keys.filter { !$0.value.isWaiting }.map(\.key)
+      if keys.isEmpty { return [] }
+      state.triedAt = now
+      for key in keys { state.keys[key]?.isWaiting = true }
+      return keys
     }
-    for key in keys { invalidate(key) }
+    for key in keys { addEmptying(of: key) }
   }
 
   private func upload(

@@ -23,9 +23,16 @@ public final class RemoteCache: Sendable {
   let blocked = BlockedNames()
   package let purges: PurgeFollower
   let queue: UploadQueue
-  /// The keys whose documents are not emptied yet although nothing waits to do it, and when that was
-  /// tried again.
-  let unemptied = Lock<(keys: Set<ByteString>, triedAt: Int64?)>(([], nil))
+  /// A key whose document must be emptied.
+  struct Unemptied {
+    /// The numbers of the servers that have not done it.
+    var servers: Set<Int> = []
+    /// Whether that waits in the queue.
+    var isWaiting = false
+  }
+
+  /// The keys whose documents are not emptied yet, and when that was tried again.
+  let unemptied = Lock<(keys: [ByteString: Unemptied], triedAt: Int64?)>(([:], nil))
   /// The digests of bodies of which a server has other bytes.
   let damagedBodies = Lock<Set<[UInt8]>>([])
   private let names: [String]

@@ -61,7 +61,7 @@ struct InvalidationTests {
     server.setFault { _ in .status(500) }
     await one.tier.followPurges(within: 0)
     await one.tier.drain()
-    #expect(one.tier.unemptied.withLock { $0.keys } == [key])
+    #expect(one.tier.unemptied.withLock { Array($0.keys.keys) } == [key])
     server.setFault { _ in nil }
     one.time.advance(bySeconds: 100)
     await one.tier.followPurges(within: 0)
@@ -134,6 +134,25 @@ struct InvalidationTests {
     machine.tier.invalidate(key)
     await machine.tier.drain()
     #expect(await machine.lookUp(key) == .failure(.purged))
+  }
+
+  @Test("while one of several servers is away, what others offer to the rest is not emptied again")
+  func awayServer() async throws {
+    let server = MemoryServer()
+    let bases = ["http://a.test/team/", "http://b.test/team/"]
+    let (one, two) = (try Machine(server, bases: bases), try Machine(server, bases: bases))
+    await two.offer(key, [1])
+    let put = try #require(server.requests.last { $0.method.rawValue == "PUT" })
+    let host = put.url.host
+    server.setFault { $0.url.host == host ? nil : .failure(.cannotConnect) }
+    one.tier.invalidate(key)
+    await one.tier.drain()
+    #expect(await two.lookUp(key) == .failure(.noVariant))
+    await two.offer(key, [2])
+    one.time.advance(bySeconds: 100)
+    await one.tier.followPurges(within: 0)
+    await one.tier.drain()
+    #expect(await two.lookUp(key) == .success([2]))
   }
 
   @Test("nothing is written where there was no document")
