@@ -80,6 +80,13 @@ CURLcode occurl_set_look_up_callback(
   return code != CURLE_OK ? code : curl_easy_setopt(handle, CURLOPT_RESOLVER_START_DATA, context);
 }
 
+CURLcode occurl_set_progress_callback(
+    CURL *handle, occurl_progress_callback callback, void *context) {
+  CURLcode code = curl_easy_setopt(handle, CURLOPT_XFERINFOFUNCTION, callback);
+  if (code == CURLE_OK) code = curl_easy_setopt(handle, CURLOPT_XFERINFODATA, context);
+  return code != CURLE_OK ? code : curl_easy_setopt(handle, CURLOPT_NOPROGRESS, 0L);
+}
+
 static curl_socket_t occurl_opening(
     void *context, curlsocktype purpose, struct curl_sockaddr *address) {
   (void)purpose;

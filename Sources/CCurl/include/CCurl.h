@@ -46,6 +46,14 @@ typedef int (*occurl_look_up_callback)(void *resolver, void *reserved, void *con
 CURLcode occurl_set_look_up_callback(
     CURL *handle, occurl_look_up_callback callback, void *context);
 
+// The callback of CURLOPT_XFERINFOFUNCTION, which is called about once a second: returns 0 if the
+// transfer goes on.
+typedef int (*occurl_progress_callback)(
+    void *context, curl_off_t to_receive, curl_off_t received, curl_off_t to_send, curl_off_t sent);
+
+CURLcode occurl_set_progress_callback(
+    CURL *handle, occurl_progress_callback callback, void *context);
+
 // More sockets than libcurl has open at once, to connect to one host.
 #define OCCURL_SOCKETS 8
 

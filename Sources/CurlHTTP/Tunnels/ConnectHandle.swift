@@ -17,6 +17,7 @@ final class ConnectHandle {
   private let proxy: TunnelProxy
   private let deadline: ContinuousClock.Instant
   private let pins: Set<Pin>?
+  private let isCancelled: () -> Bool
   /// Whether an address was refused.
   private var hasRefused = false
   /// Whether the look-up of the name was refused.
@@ -24,10 +25,13 @@ final class ConnectHandle {
   /// Whether the server has none of the pins of its host.
   private var isUnpinned = false
 
+  /// Prepares a connection. While it is made, `isCancelled` is called about once a second.
+  ///
   /// - Throws: ``TransportError/Code/failed`` if libcurl refuses an option.
   init(
     _ target: TunnelTarget, scheme: NormalizedURL.Scheme, _ setup: NetworkSetup,
-    _ lookUps: NameLookUps, _ deadline: ContinuousClock.Instant
+    _ lookUps: NameLookUps, _ deadline: ContinuousClock.Instant,
+    isCancelled: @escaping () -> Bool = { false }
   ) throws(TransportError) {
     guard let handle = EasyHandle() else {
       throw TransportError(.failed, url: target.authority, detail: "libcurl has no memory")
@@ -38,6 +42,7 @@ final class ConnectHandle {
     self.lookUps = lookUps
     self.handle = handle
     self.deadline = deadline
+    self.isCancelled = isCancelled
     proxy = TunnelProxy(setup.proxy)
     pins = scheme == .https ? setup.pins(of: target.host) : nil
     guard configure() else {
@@ -62,9 +67,9 @@ final class ConnectHandle {
       if hasRefused { throw error(.forbiddenAddress) }
       if isUnpinned { throw error(.pinMismatch) }
       if hasRefusedLookUp { throw error(.cannotResolve, NameLookUps.refusal) }
-      if code == CURLE_OPERATION_TIMEDOUT, handle.isLookingUp {
-        lookUps.abandon(at: .now, begin: begin)
-      }
+      let isEarly = code == CURLE_OPERATION_TIMEDOUT || code == CURLE_ABORTED_BY_CALLBACK
+      if isEarly, handle.isLookingUp { lookUps.abandon(at: .now, begin: begin) }
+      if isCancelled() { throw error(.cancelled) }
       throw error(
         CurlFailure.code(of: code, hasHead: false),
         CurlFailure.detail(of: code, on: handle))
@@ -94,6 +99,7 @@ final class ConnectHandle {
       && handle.set(CURLOPT_SSL_ENABLE_ALPN, 0)
       && handle.setResolves(setup.resolves) && handle.setTrust(setup, url)
       && setProxy(setup.proxy) && installLookUp() && installOpening() && installConnected()
+      && installCancellation()
   }
 
   private func setProxy(_ setting: NetworkSetup.Proxy) -> Bool {
@@ -146,6 +152,18 @@ final class ConnectHandle {
       { context, _, _, _, _ in
         unsafe ConnectHandle.from(context)?.isPinned() == true
           ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
+      }, context)
+    return code == CURLE_OK
+  }
+
+  /// Makes libcurl ask whether the connection is still wanted.
+  private func installCancellation() -> Bool {
+    // Safety: as above.
+    let context = unsafe Unmanaged.passUnretained(self).toOpaque()
+    let code = unsafe occurl_set_progress_callback(
+      handle.raw,
+      { context, _, _, _, _ in
+        unsafe ConnectHandle.from(context)?.isCancelled() == false ? 0 : 1
       }, context)
     return code == CURLE_OK
   }

@@ -53,7 +53,8 @@ extension CurlTransport: TunnelTransport {
         blockSignals()
         if cancellation.isCancelled { throw TransportError(.cancelled, url: request.url.string) }
         let server = try ConnectHandle(
-          target, scheme: request.url.scheme, setup, loop.lookUps, deadline
+          target, scheme: request.url.scheme, setup, loop.lookUps, deadline,
+          isCancelled: { cancellation.isCancelled }
         ).connect()
         do throws(TransportError) {
           return try UpgradeExchange(request, server, deadline, cancellation).answer()

@@ -115,4 +115,18 @@ import Testing
     }
     await origin.connectionEnd()
   }
+
+  @Test func `it also ends while the connection is being made`() async throws {
+    // It waits for a line that TLS does not have.
+    let origin = try LoopbackOrigin { _, _ in }
+    let transport = try CurlTransport(NetworkSetup(proxy: .none))
+    let request = HTTPRequest(url: try NormalizedURL("https://127.0.0.1:\(origin.port)/"))
+    let target = target("127.0.0.1", origin.port)
+    let upgrade = Task { try await transport.upgrade(request, to: target) }
+    await eventually { origin.connections == 1 }
+    upgrade.cancel()
+    let error = await #expect(throws: TransportError.self) { try await upgrade.value }
+    #expect(error?.code == .cancelled)
+    await origin.connectionEnd()
+  }
 }
