@@ -84,10 +84,16 @@ extension CachingClient {
 
   /// Decides again, with the credential of the vault, about a request without one whose stored
   /// responses may be for that. The request is not sent.
-  func useVault(_ maker: inout DecisionMaker, _ decision: inout Decision) async {
-    guard !maker.request.fields.contains("Authorization"),
-      let credential = await authenticator.remembered(at: maker.request.url)
-    else { return }
+  ///
+  /// - Throws: `cancelled` if the task was cancelled while it waited for the vault.
+  func useVault(
+    _ maker: inout DecisionMaker, _ decision: inout Decision
+  ) async throws(ClientError) {
+    let url = maker.request.url
+    guard !maker.request.fields.contains("Authorization") else { return }
+    let found = await authenticator.remembered(at: url)
+    if Task.isCancelled { throw ClientError(.cancelled, url: url.string) }
+    guard let credential = found else { return }
     var named = maker
     named.request = AuthenticatingTransport.naming(credential, in: maker.request)
     let again = await named.decision()

@@ -191,8 +191,8 @@ public final class CachingClient: Sendable {
       policy: options.policy, lifetime: options.lifetime, now: now,
       readsAtOnce: options.decidesAtOnce)
     var decision = await maker.decision()
-    if case .refuse(.otherVariant) = decision { await useVault(&maker, &decision) }
     do throws(ClientError) {
+      if case .refuse(.otherVariant) = decision { try await useVault(&maker, &decision) }
       switch decision {
       case .refuse(let reason):
         if let serving = await askTierOffline(maker) {

@@ -1,3 +1,4 @@
+import CacheSystem
 package import HTTPSemantics
 package import HTTPTransports
 
@@ -12,11 +13,21 @@ package struct Authenticator: Sendable {
   let questions = PendingQuestions()
   private let provider: CredentialProvider?
   private let vault: (any CredentialVault)?
+  private let vaultLimit: Duration
 
   /// Creates an authenticator without kept credentials.
-  package init(provider: CredentialProvider?, vault: (any CredentialVault)? = nil) {
+  ///
+  /// - Parameters:
+  ///   - provider: Returns the credentials that are in neither place.
+  ///   - vault: The credentials that last longer than the program.
+  ///   - vaultLimit: The longest wait for the vault without a network.
+  package init(
+    provider: CredentialProvider?, vault: (any CredentialVault)? = nil,
+    vaultLimit: Duration = .seconds(2)
+  ) {
     self.provider = provider
     self.vault = vault
+    self.vaultLimit = vaultLimit
   }
 
   /// Forgets all credentials: first those in memory, then those in the vault. What is found meanwhile is
@@ -206,20 +217,30 @@ extension Authenticator {
   /// server can ask for it now. It must not be sent: only the server knows the realm and the scheme.
   ///
   /// `nil` unless the origin has exactly one, in the vault and in memory. With several, nobody knows
-  /// which user is asking.
+  /// which user is asking. Also `nil` if the vault does not answer in time, or the task is cancelled.
   package func remembered(at url: NormalizedURL) async -> Credential? {
     guard let vault else { return nil }
     let logOuts = session.logOuts
-    do throws(CredentialVaultError) {
-      let all = Set(try await vault.credentials(at: url))
-      guard all.count == 1, let only = all.first,
-        session.isOnly(only, at: url, ifStill: logOuts)
-      else { return nil }
-      return only
-    } catch {
-      vault.report(error)
-      return nil
+    // A task of its own: another process may hold the lock of the vault for long, and the wait for a
+    // lock cannot be cancelled.
+    let answer = Promise<[Credential]>()
+    Task {
+      do throws(CredentialVaultError) {
+        answer.settle(try await vault.credentials(at: url))
+      } catch {
+        vault.report(error)
+        answer.settle([])
+      }
     }
+    let limit = Task { [vaultLimit] in
+      try? await Task.sleep(for: vaultLimit)
+      answer.settle([])
+    }
+    defer { limit.cancel() }
+    let all = Set(await answer.value() ?? [])
+    guard all.count == 1, let only = all.first, session.isOnly(only, at: url, ifStill: logOuts)
+    else { return nil }
+    return only
   }
 
   /// Saves a credential that the provider wants to be remembered, after a server has accepted it.

@@ -1,3 +1,4 @@
+import CLibrary
 import CacheSystem
 import ClientTesting
 import MessageDigests
@@ -104,6 +105,21 @@ struct CachingClientVaultTests {
     let before = client.loginState
     _ = try await offline(client, request())
     #expect(client.loginState != before)
+  }
+
+  @Test func `a cancelled task does not wait for a vault that is locked`() async throws {
+    let sandbox = try sandbox(Self.alice, GuardedOrigin(.basic).answer)
+    #expect(await sandbox.outcome(request()).error == nil)
+    let client = restarted(sandbox)
+    let holder = unsafe open(folder.path + "/vault", O_RDONLY)
+    defer { close(holder) }
+    #expect(holder >= 0 && flock(holder, LOCK_EX | LOCK_NB) == 0)
+    let waiting = Task {
+      try await client.data(for: request(), options: FetchOptions(policy: .offline))
+    }
+    waiting.cancel()
+    let error = await #expect(throws: ClientError.self) { try await waiting.value }
+    #expect(error?.isCancellation == true)
   }
 
   @Test func `redirects and the history are found, too`() async throws {

@@ -76,6 +76,23 @@ struct AuthenticatorOfflineTests {
     #expect(await authenticator.remembered(at: url) == nil)
   }
 
+  @Test(arguments: [false, true])
+  func `a vault that does not answer is not waited for`(isCancelled: Bool) async throws {
+    let vault = MemoryVault([try space(): alice])
+    let (asked, gate) = (Gate(), Gate())
+    vault.wait { _ in
+      asked.open()
+      _ = await gate.pass()
+    }
+    defer { gate.open() }
+    let authenticator = Authenticator(
+      provider: nil, vault: vault, vaultLimit: isCancelled ? .seconds(3600) : .milliseconds(1))
+    let waiting = Task { await authenticator.remembered(at: url) }
+    _ = await asked.pass()
+    if isCancelled { waiting.cancel() }
+    #expect(await waiting.value == nil)
+  }
+
   @Test func `a vault that fails is reported, and one without such a list has none`() async throws {
     let vault = MemoryVault([try space(): alice])
     vault.fail { _ in MemoryVault.locked }
