@@ -82,6 +82,17 @@ extension CachingClient {
     AuthenticatingTransport.name(in: field) != nil
   }
 
+  /// Returns whether the decision may be another one for the user of the vault: if something is stored for
+  /// another login, or an answer to nobody hides that.
+  func mayUseVault(_ decision: Decision, _ policy: CachePolicy) -> Bool {
+    switch decision {
+    case .refuse(.otherVariant): true
+    case .refuse(.mustValidate): !policy.allowsNetwork
+    case .serve(let serving): !policy.allowsNetwork && serving.head.status == 401
+    case .refuse, .forward: false
+    }
+  }
+
   /// Decides again, with the credential of the vault, about a request without one whose stored
   /// responses may be for that. The request is not sent.
   ///
@@ -97,7 +108,11 @@ extension CachingClient {
     var named = maker
     named.request = AuthenticatingTransport.naming(credential, in: maker.request)
     let again = await named.decision()
-    if case .refuse(.otherVariant) = again { return }
+    switch (decision, again) {
+    case (_, .refuse(.otherVariant)), (.serve, .refuse), (.refuse(.mustValidate), .refuse): return
+    case (_, .serve(let serving)) where serving.head.status == 401: return
+    default: break
+    }
     // A file that is written meanwhile is for no user for certain.
     authenticator.session.noteUnkept()
     (maker, decision) = (named, again)

@@ -95,9 +95,9 @@ public final class CachingClient: Sendable {
   /// available without waiting.
   ///
   /// Blocks on the disk for a few microseconds; the first time for a body of 64 KiB to 16 MiB, until all
-  /// of it is verified. `nil` also for a stored 401 if the network is allowed, because `fetch` may find a
-  /// credential. Starts the validation of a stale response in the
-  /// background where that is allowed.
+  /// of it is verified. `nil` also for a stored 401 if the network is allowed or there is a vault, because
+  /// `fetch` may find a credential. Starts the validation of a stale response in the background where
+  /// that is allowed.
   public func storedAnswer(
     to request: HTTPRequest, options: FetchOptions = FetchOptions()
   ) -> ClientResponse? {
@@ -143,7 +143,8 @@ public final class CachingClient: Sendable {
   private func mayLogIn(
     _ head: HTTPResponseHead, _ request: HTTPRequest, _ options: FetchOptions
   ) -> Bool {
-    head.status == 401 && options.policy.allowsNetwork && !request.fields.contains("Authorization")
+    head.status == 401 && !request.fields.contains("Authorization")
+      && (options.policy.allowsNetwork || self.options.credentialVault != nil)
   }
 
   private func decoded(
@@ -192,7 +193,7 @@ public final class CachingClient: Sendable {
       readsAtOnce: options.decidesAtOnce)
     var decision = await maker.decision()
     do throws(ClientError) {
-      if case .refuse(.otherVariant) = decision { try await useVault(&maker, &decision) }
+      if mayUseVault(decision, options.policy) { try await useVault(&maker, &decision) }
       switch decision {
       case .refuse(let reason):
         if let serving = await askTierOffline(maker) {

@@ -10,7 +10,8 @@ public import HTTPSemantics
 /// them, and may call them from several tasks at once.
 ///
 /// Without a network no server can require a credential. The client then asks for ``credentials(at:)``
-/// if responses are stored for another login than that of a request.
+/// if responses are stored for another login than that of a request, or what is stored for nobody is a
+/// 401 or too old. It waits two seconds at most.
 ///
 /// If a method fails, the client calls ``report(_:)``, and the request goes on as without a vault.
 public protocol CredentialVault: Sendable {

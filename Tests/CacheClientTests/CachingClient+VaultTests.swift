@@ -107,6 +107,27 @@ struct CachingClientVaultTests {
     #expect(client.loginState != before)
   }
 
+  @Test(arguments: ["max-age=60", "max-age=60, no-cache"])
+  func `a stored 401 does not hide what is stored for the user`(control: String) async throws {
+    let sandbox = try sandbox(Self.alice) { request in
+      request.fields.contains("Authorization")
+        ? ScriptedTransport.Answer(
+          "secret", fields: [HTTPField("Cache-Control", "private, max-age=60")])
+        : ScriptedTransport.Answer(
+          status: 401,
+          fields: [
+            HTTPField("WWW-Authenticate", "Basic realm=r"), HTTPField("Cache-Control", control),
+          ])
+    }
+    #expect(await sandbox.outcome(request()).error == nil)
+    let client = restarted(sandbox)
+    #expect(client.storedAnswer(to: request(), options: FetchOptions(policy: .offline)) == nil)
+    #expect(try await offline(client, request()) == "secret")
+    try await client.forgetCredentials()
+    let answer = try? await client.data(for: request(), options: FetchOptions(policy: .offline))
+    #expect(answer?.bytes.isEmpty ?? true)
+  }
+
   @Test func `a cancelled task does not wait for a vault that is locked`() async throws {
     let sandbox = try sandbox(Self.alice, GuardedOrigin(.basic).answer)
     #expect(await sandbox.outcome(request()).error == nil)
