@@ -102,6 +102,7 @@ extension CachingClient {
   ) async throws(ClientError) {
     let url = maker.request.url
     guard !maker.request.fields.contains("Authorization") else { return }
+    let logOuts = authenticator.session.logOuts
     let found = await authenticator.remembered(at: url)
     if Task.isCancelled { throw ClientError(.cancelled, url: url.string) }
     guard let credential = found else { return }
@@ -114,7 +115,7 @@ extension CachingClient {
     default: break
     }
     // A file that is written meanwhile is for no user for certain.
-    authenticator.session.noteUnkept()
+    guard authenticator.session.noteUnkept(ifStill: logOuts) else { return }
     (maker, decision) = (named, again)
   }
 

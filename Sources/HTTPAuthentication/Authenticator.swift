@@ -170,8 +170,7 @@ package struct Authenticator: Sendable {
       if case .tryNextScheme = answer { continue }
       guard case .use(let credential) = answer else { return answer }
       if credential.persistence == .request {
-        guard session.logOuts == logOuts else { return .goOnWithout }
-        session.noteUnkept()
+        guard session.noteUnkept(ifStill: logOuts) else { return .goOnWithout }
       } else {
         // Before others find it: they must not send by Basic what the server wants by Digest.
         session.learn(head, for: credential, to: challenge.url)

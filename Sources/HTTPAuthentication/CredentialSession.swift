@@ -72,10 +72,19 @@ package final class CredentialSession: Sendable {
   package var changes: UInt64 { state.withLock { $0.changes } }
 
   /// The number of log-outs that have begun, and of those that have emptied the vault.
-  var logOuts: UInt64 { state.withLock { $0.logOuts } }
+  package var logOuts: UInt64 { state.withLock { $0.logOuts } }
 
   /// Records that a credential is used that is not kept.
-  package func noteUnkept() { state.withLock { $0.changes += 1 } }
+  ///
+  /// - Parameter logOuts: It must not be used unless ``logOuts`` has this value.
+  /// - Returns: Whether it may be used.
+  package func noteUnkept(ifStill logOuts: UInt64) -> Bool {
+    state.withLock { state in
+      guard logOuts == state.logOuts else { return false }
+      state.changes += 1
+      return true
+    }
+  }
 
   /// Returns the credential that is sent to a URL before the server asks, or `nil`.
   func credential(for url: NormalizedURL) -> Credential? {

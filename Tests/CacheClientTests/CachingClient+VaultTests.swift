@@ -2,6 +2,7 @@ import CLibrary
 import CacheSystem
 import ClientTesting
 import MessageDigests
+import Synchronization
 import Testing
 
 @testable import CacheClient
@@ -39,8 +40,12 @@ struct CachingClientVaultTests {
   }
 
   /// Returns another client on the same store, which knows the user from the vault only.
-  private func restarted(_ sandbox: ClientSandbox) -> CachingClient {
+  private func restarted(
+    _ sandbox: ClientSandbox,
+    _ mayReturnStored: (@Sendable (HTTPRequest, HTTPResponseHead) -> Bool)? = nil
+  ) -> CachingClient {
     var options = ClientOptions()
+    options.mayReturnStored = mayReturnStored
     options.credentialVault = vault
     options.rules = rules(keepsNoStore: true)
     options.fingerprintKey = FingerprintKey(bytes: Array(repeating: 7, count: 32))
@@ -141,6 +146,19 @@ struct CachingClientVaultTests {
     waiting.cancel()
     let error = await #expect(throws: ClientError.self) { try await waiting.value }
     #expect(error?.isCancellation == true)
+  }
+
+  @Test func `what is found before the user logs out is not returned after that`() async throws {
+    let sandbox = try sandbox(Self.alice, GuardedOrigin(.basic).answer)
+    #expect(await sandbox.outcome(request()).error == nil)
+    let logsOut = Mutex<@Sendable () -> Void>({})
+    let client = restarted(sandbox) { _, _ in
+      logsOut.withLock { $0 }()
+      return true
+    }
+    #expect(try await offline(client, request()) == "secret")
+    logsOut.withLock { $0 = { [session = client.authenticator.session] in session.forgetAll() } }
+    #expect(try await offline(client, request()) == other)
   }
 
   @Test func `redirects and the history are found, too`() async throws {
