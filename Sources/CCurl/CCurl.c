@@ -232,8 +232,9 @@ static SSL *occurl_ssl(CURL *handle) {
 }
 
 int occurl_has_tls_input(CURL *handle) {
-  SSL *ssl = occurl_ssl(handle);
-  return ssl == NULL ? -1 : SSL_has_pending(ssl);
+  SSL *ssl;
+  if (!occurl_find_ssl(handle, &ssl)) return -1;
+  return ssl != NULL && SSL_has_pending(ssl);
 }
 
 int occurl_speaks_http2(CURL *handle) {

@@ -98,7 +98,8 @@ final class EasyHandle {
   /// The number of connections that were made for the transfer; 0 if a kept one is used.
   var newConnections: Int { number(CURLINFO_NUM_CONNECTS) }
 
-  /// Whether it is certain that TLS has no bytes of the connection that libcurl has not read.
+  /// Whether it is certain that TLS has no bytes of the connection that libcurl has not read, or that
+  /// there is no TLS.
   var hasNoTLSInput: Bool {
     // Safety: the handle is valid, and its connection is in use.
     unsafe occurl_has_tls_input(raw) == 0

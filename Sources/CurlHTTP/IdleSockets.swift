@@ -15,7 +15,8 @@ import CacheSystem
 /// - HTTP/2: each frame names its request.
 /// - HTTP/1 without TLS: the socket must have no input.
 /// - HTTP/1 over TLS: OpenSSL must have none, either. Of another TLS library, and of TLS within the TLS
-///   of a proxy, that is never certain.
+///   of a proxy, that is never certain. Nobody can tell whether a connection has the latter, so where
+///   a proxy may encrypt, all with TLS to the server are closed after an answer of HTTP/1.
 final class IdleSockets {
   private struct Connection {
     let socket: CInt
@@ -59,12 +60,12 @@ final class IdleSockets {
     guard let connection = connections[endpoints] else { return false }
     if connection.usesHTTP2 { return true }
     guard !Poll.isReady(connection.socket, for: POLLIN) else { return false }
-    switch (isSecure, mayEncryptProxy) {
-    case (false, false): return true
-    case (true, true): return false
-    default: return handle.hasNoTLSInput
-    }
+    guard isSecure || mayEncryptProxy else { return true }
+    return mayKeep(isSecure: isSecure) && handle.hasNoTLSInput
   }
+
+  /// Returns whether a connection of HTTP/1 may be used again at all.
+  func mayKeep(isSecure: Bool) -> Bool { !isSecure || !mayEncryptProxy }
 
   /// Makes libcurl close its sockets through this object, which must outlive the multi handle.
   func watch(_ handle: EasyHandle) -> Bool {

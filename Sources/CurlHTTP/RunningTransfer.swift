@@ -301,7 +301,7 @@ extension RunningTransfer {
       endsWithConnection =
         chunks == nil && !sharesConnection && mayHaveBody(head)
         && !head.fields.contains("Content-Length")
-      if announcesForbiddenBody(head), !leaveConnection() { return false }
+      if announcesForbiddenBody(head) || !mayKeepConnection, !leaveConnection() { return false }
       endUpload(status: head.status)
       var head = head
       if setup.keepsCookies { head.fields = head.fields.concealingCookies }
@@ -328,6 +328,10 @@ extension RunningTransfer {
   private func announcesForbiddenBody(_ head: HTTPResponseHead) -> Bool {
     head.status == 204
       && (head.fields.contains("Transfer-Encoding") || head.fields.contentLength ?? 0 > 0)
+  }
+
+  private var mayKeepConnection: Bool {
+    sharesConnection || sockets.mayKeep(isSecure: transfer.request.url.scheme == .https)
   }
 
   /// Makes this response the last one of its connection; over HTTP/2, that lasts as long as others use

@@ -67,6 +67,15 @@ import TransportTesting
     #expect(origin.connections == 1)
   }
 
+  @Test("a connection without TLS is used again where others may go through a proxy with TLS")
+  func directReuse() async throws {
+    let origin = try LoopbackOrigin { _, connection in connection.answer("good") }
+    let transport = try CurlTransport(
+      NetworkSetup(proxy: .url("https://127.0.0.1:9", except: "127.0.0.1")))
+    for _ in 0..<4 { #expect(try await transport.fetch(origin.address()).body == "good") }
+    #expect(origin.connections == 1)
+  }
+
   /// Makes a transport that has one connection, so that libcurl holds other transfers back.
   private func narrowTransport() throws -> CurlTransport {
     var setup = NetworkSetup(proxy: .none)

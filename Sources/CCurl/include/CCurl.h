@@ -103,8 +103,7 @@ CURLcode occurl_get_socket(CURL *handle, CURLINFO info, curl_socket_t *value);
 int occurl_system_error(CURL *handle);
 
 // Whether the TLS library has bytes that libcurl has not read, on the connection that a transfer uses;
-// -1 where nobody can tell, or the connection is not TLS. Of a proxy's TLS around that of a server,
-// it cannot tell.
+// -1 where nobody can tell. Of a proxy's TLS around that of a server, it cannot tell.
 int occurl_has_tls_input(CURL *handle);
 
 // Whether HTTP/2 was agreed on with TLS; -1 where nobody can tell, because libcurl does not use the
