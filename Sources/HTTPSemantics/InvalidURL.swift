@@ -52,6 +52,9 @@ public struct InvalidURL: Error, Sendable, Hashable, CustomStringConvertible {
   /// The URL and the problem.
   public var problem: String { "\(url): \(parts.problem)" }
 
+  /// What is wrong with the URL, without it.
+  package var reason: String { parts.problem }
+
   /// The advice for the user.
   public var remedy: String { parts.remedy }
 

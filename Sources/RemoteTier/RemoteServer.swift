@@ -41,7 +41,7 @@ public struct RemoteServer: Sendable, Hashable {
       url = try NormalizedURL(text)
       base = url.target.hasSuffix("/") ? url : try url.replacingTarget(url.target + "/")
     } catch {
-      throw RemoteCacheError(.invalidURL, error.url, problem: error.problem, remedy: error.remedy)
+      throw RemoteCacheError(.invalidURL, error.url, problem: error.reason, remedy: error.remedy)
     }
     let authority = text.drop { $0 != "/" }.drop { $0 == "/" }.prefix { !"/?#".contains($0) }
     guard !authority.contains("@") else {

@@ -23,6 +23,7 @@ struct RemoteServerTests {
     let error = #expect(throws: RemoteCacheError.self) { try RemoteServer(text) }
     #expect(error?.code == code)
     #expect(error?.description.contains("u:p") == false)
+    #expect(error?.problem.contains("//") == false)
   }
 
   @Test("a dump has no secrets")

@@ -19,8 +19,7 @@ enum SubstitutePattern: Sendable, Hashable {
         throw SubstituteError(
           place, subject + "the host has a *", remedy: "write a rule for each host")
       }
-      let reason = error.problem.dropFirst("\(error.url): ".count)
-      throw SubstituteError(place, subject + reason, remedy: error.remedy)
+      throw SubstituteError(place, subject + error.reason, remedy: error.remedy)
     }
     let pieces = url.target.utf8.split(separator: Self.star, omittingEmptySubsequences: false)
       .map(Array.init)
