@@ -71,6 +71,12 @@ final class SecureOrigin: Sendable {
     try #require(count == text.utf8.count)
   }
 
+  /// Waits until the server has taken all that was sent: what it takes next is another record, or a
+  /// command.
+  func waitUntilSent() async throws {
+    try await eventually { try input.waitingBytes == 0 }
+  }
+
   func transport() throws -> CurlTransport { try CurlTransport(setup) }
 
   func address(_ target: String = "/") throws -> NormalizedURL {

@@ -16,6 +16,11 @@ final class CurlEnd: TunnelEnd, @unchecked Sendable {
   /// The number of bytes that must be written again; 0 if there are none.
   private var again = 0
 
+  private var isWatched = false
+
+  /// Whether the server has ended the connection without closing TLS; only known if something was sent.
+  var wasCut: Bool { handle?.wasCut ?? false }
+
   /// The bytes of a record of TLS.
   private static let writeBytes = 16 * 1024
 
@@ -51,7 +56,11 @@ final class CurlEnd: TunnelEnd, @unchecked Sendable {
     let code = unsafe curl_easy_send(handle.raw, outgoing.baseAddress, size, &count)
     again = 0
     switch code {
-    case CURLE_OK where count > 0: return .bytes(count)
+    case CURLE_OK where count > 0:
+      // Not before: the handle has no connection until it is first used.
+      if !isWatched { handle.watchClosure() }
+      isWatched = true
+      return .bytes(count)
     case CURLE_OK, CURLE_AGAIN:
       again = size
       return .wouldBlock

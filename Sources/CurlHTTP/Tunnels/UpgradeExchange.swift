@@ -104,7 +104,13 @@ final class UpgradeExchange {
       try checkBody(received.count)
       guard try receive() else { break }
     }
-    guard let length else { return Array(received) }
+    guard let length else {
+      // RFC 9112, section 9.8.
+      guard request.url.scheme == .http || (server as? CurlEnd)?.wasCut != true else {
+        throw error(.truncatedBody, "the server has not closed TLS")
+      }
+      return Array(received)
+    }
     guard UInt64(received.count) >= length else { throw error(.truncatedBody, "") }
     return Array(received.prefix(Int(length)))
   }

@@ -2,6 +2,7 @@ import CLibrary
 import HTTPSemantics
 import HTTPTransports
 import LoopbackOrigin
+import NginxOrigin
 import Testing
 
 @testable import CurlHTTP
@@ -128,5 +129,18 @@ import Testing
     let error = await #expect(throws: TransportError.self) { try await upgrade.value }
     #expect(error?.code == .cancelled)
     await origin.connectionEnd()
+  }
+
+  @Test(.enabled(if: NginxOrigin.isInstalled))
+  func `a refusal without length is complete only if TLS was closed`() async throws {
+    let origin = try await SecureOrigin { _, origin in
+      try origin.send("HTTP/1.1 404 No\r\n\r\n12")
+      try await origin.waitUntilSent()
+      try origin.send(SecureOrigin.cut)
+    }
+    let request = HTTPRequest(url: try origin.address())
+    await #expect(throws: TransportError(.truncatedBody, url: request.url.string)) {
+      _ = try await origin.transport().upgrade(request, to: target("127.0.0.1", origin.port))
+    }
   }
 }
