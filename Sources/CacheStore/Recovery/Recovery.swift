@@ -181,33 +181,36 @@ package final class Recovery: CatalogUser {
     return version
   }
 
-  /// Compares all keys with a whole journal, unless its end is known: the store was closed. If one of them
-  /// proves that records are lost, the journal counts as damaged, and the others are left out.
+  /// Compares all keys with a whole journal. If one of them proves that records are lost, the journal
+  /// counts as damaged, and the others are left out.
   ///
-  /// - Parameter dead: the sessions of processes that are gone.
-  /// - Throws: an error if files cannot be read now.
-  package func findLostRecords(_ dead: [PathName]) throws(StoreError) {
-    if dead.isEmpty, catalog.state.withLock({ !$0.endedUncleanly }) { return }
+  /// - Throws: an error if files cannot be read now. The others have been compared.
+  package func findLostRecords() throws(StoreError) {
     var compared = ComparedShards()
     try findLostRecords(&compared)
   }
 
   /// Does the same for the shards that were not searched yet.
   private func findLostRecords(_ compared: inout ComparedShards) throws(StoreError) {
+    // One key that cannot be read does not hide what others prove.
+    var failure: StoreError?
     for number in 0..<Layout.shardCount where compared[number] == .unknown {
-      var isEqual = true
+      var (isEqual, hasFailed) = (true, false)
       try forEachKey(of: number) { hash, shard, entries throws(StoreError) in
         if upkeep.isStopping { throw .closed(path) }
         if !catalog.isIndexWhole || isAsExpected(hash, Layout.key(hash), in: shard) { return }
         isEqual = false
-        try tree.withShard(of: hash, in: entries) { shard throws(StoreError) in
-          guard let directory = try tree.openKey(hash, in: shard) else { return }
-          _ = try noteLostRecords(try tree.files(in: directory), of: hash, in: directory)
-        }
+        do throws(StoreError) {
+          try tree.withShard(of: hash, in: entries) { shard throws(StoreError) in
+            guard let directory = try tree.openKey(hash, in: shard) else { return }
+            _ = try noteLostRecords(try tree.files(in: directory), of: hash, in: directory)
+          }
+        } catch { (failure, hasFailed) = (error, true) }
       }
       if !catalog.isIndexWhole { return }
-      compared[number] = isEqual ? .equal : .searched
+      if !hasFailed { compared[number] = isEqual ? .equal : .searched }
     }
+    if let failure { throw failure }
   }
 
   /// Calls `body` with each key that has a directory.
