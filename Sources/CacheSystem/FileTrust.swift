@@ -63,8 +63,9 @@ package enum UserPath {
   }
 
   /// Returns the first part of a path that may have been planted to get what is written there: a
-  /// folder, a link or a pipe; `nil` if there is none. A regular file does not count, because it is
-  /// replaced, or checked when it is opened.
+  /// link, a pipe, or where everyone may write a folder; `nil` if there is none. A regular file does not
+  /// count, because it is replaced, or checked when it is opened; nor does a folder in which the path
+  /// goes on, without a link, to one of the user's own.
   package static func planted(on path: [UInt8]) -> [UInt8]? {
     // As many links as Linux follows; path_resolution(7).
     var links = 40
@@ -74,20 +75,39 @@ package enum UserPath {
   private static func planted(on path: [UInt8], following links: inout Int) -> [UInt8]? {
     let slash = UInt8(ascii: "/")
     var place: [UInt8] = []
+    var (planted, above): ([UInt8]?, [UInt8]?) = (nil, nil)
     for part in path.split(separator: slash) {
       if !place.isEmpty || path.first == slash { place.append(slash) }
       place += part
-      let found = try? RealFileSystem().status(userPath: place, followsLink: false)
       // The folder above has another owner for good reasons.
-      guard let found, found.kind != .file, !part.elementsEqual("..".utf8) else { continue }
-      if isPlanted(found, place) { return place }
-      // One's own link may lead there.
-      guard links > 0, found.kind == .link, let target = linkTarget(place) else { continue }
-      links -= 1
-      let start = target.first == slash ? [] : split(place).folder + [slash]
-      if let planted = planted(on: start + target, following: &links) { return planted }
+      if part.elementsEqual("..".utf8) {
+        planted = planted ?? above
+        continue
+      }
+      let found = try? RealFileSystem().status(userPath: place, followsLink: false)
+      guard let found, found.kind != .file else { continue }
+      if planted == nil, mayBePlanted(found, place) { planted = place }
+      switch found.kind {
+      case .directory where planted != nil && found.isOwn: (planted, above) = (nil, planted)
+      case .link where planted == nil:
+        // One's own link may lead to a planted one.
+        guard links > 0 else { return place }
+        links -= 1
+        guard let target = linkTarget(place) else { continue }
+        let start = target.first == slash ? [] : split(place).folder + [slash]
+        planted = Self.planted(on: start + target, following: &links)
+      default: break
+      }
+      if found.kind == .link, planted != nil { return planted }
     }
-    return nil
+    return planted
+  }
+
+  private static func mayBePlanted(_ file: FileStatus, _ path: [UInt8]) -> Bool {
+    let folder = try? RealFileSystem().status(userPath: split(path).folder)
+    guard let folder, file.isPlanted(in: folder) else { return false }
+    // The members of a group work together.
+    return file.kind != .directory || folder.mode & 0o002 != 0
   }
 
   /// Returns what a symbolic link leads to, or `nil` if there is no link at the path; readlink(2).
