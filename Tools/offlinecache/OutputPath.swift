@@ -50,7 +50,7 @@ enum OutputPath {
 
   /// Leaves one byte for ``OutputFolder``, which may append one.
   private static func shortened(_ part: ArraySlice<UInt8>) -> [UInt8] {
-    guard part.count > longestName else { return Array(part) }
+    guard part.count >= longestName else { return Array(part) }
     let end = part.suffix(longestExtension)
     let kept = end.firstIndex(of: dot).map { part[$0...] } ?? []
     let digest = Array("%%\(Digest(hashing: Array(part)))".utf8)
