@@ -20,11 +20,17 @@
 
 const size_t occurl_read_pause = CURL_READFUNC_PAUSE;
 const size_t occurl_read_abort = CURL_READFUNC_ABORT;
-const long occurl_global_default = CURL_GLOBAL_DEFAULT;
 const curl_socket_t occurl_socket_bad = CURL_SOCKET_BAD;
 const long occurl_header_separate = CURLHEADER_SEPARATE;
 const int occurl_pause_receive = CURLPAUSE_RECV;
 const int occurl_pause_send = CURLPAUSE_SEND;
+
+CURLcode occurl_global_init(void) {
+#ifdef OCCURL_OPENSSL
+  OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, NULL);
+#endif
+  return curl_global_init(CURL_GLOBAL_DEFAULT);
+}
 
 CURLcode occurl_set_long(CURL *handle, CURLoption option, long value) {
   return curl_easy_setopt(handle, option, value);

@@ -139,5 +139,5 @@ final class TransferLoop: Sendable {
 
 /// Initialises libcurl once for the process (curl_global_init(3)).
 enum CurlLibrary {
-  static let isReady = curl_global_init(occurl_global_default) == CURLE_OK
+  static let isReady = occurl_global_init() == CURLE_OK
 }

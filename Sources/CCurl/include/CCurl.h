@@ -133,10 +133,13 @@ CURLMcode occurl_multi_set_long(CURLM *multi, CURLMoption option, long value);
 // Returns its handle, or NULL when there is none, and its code in *code.
 CURL *occurl_multi_next_finished(CURLM *multi, CURLcode *code);
 
-// CURL_READFUNC_PAUSE, CURL_READFUNC_ABORT and CURL_GLOBAL_DEFAULT, which are macros with casts.
+// curl_global_init(CURL_GLOBAL_DEFAULT). OpenSSL then frees nothing at exit(3): other threads may be
+// using it, or just ending, and what they free a second time would crash the process.
+CURLcode occurl_global_init(void);
+
+// CURL_READFUNC_PAUSE and CURL_READFUNC_ABORT, which are macros with casts.
 extern const size_t occurl_read_pause;
 extern const size_t occurl_read_abort;
-extern const long occurl_global_default;
 // CURL_SOCKET_BAD, CURLHEADER_SEPARATE.
 extern const curl_socket_t occurl_socket_bad;
 extern const long occurl_header_separate;
