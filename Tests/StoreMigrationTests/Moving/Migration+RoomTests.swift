@@ -216,25 +216,12 @@ struct MigrationRoomTests {
 
   /// Makes a Cache.db whose responses have a field of 12,000 bytes.
   private func longFields(_ name: String, rows: Int, _ sandbox: SourceSandbox) throws -> String {
-    let script = """
-      import plistlib, sqlite3, sys
-      c = sqlite3.connect(sys.argv[1])
-      c.executescript('''CREATE TABLE cfurl_cache_response(entry_ID INTEGER PRIMARY KEY,
-        storage_policy INTEGER, request_key TEXT, time_stamp INTEGER);
-        CREATE TABLE cfurl_cache_blob_data(entry_ID INTEGER PRIMARY KEY, response_object BLOB,
-        request_object BLOB, proto_props BLOB, user_info BLOB, receiver_data BLOB)''')
-      for n in range(1, int(sys.argv[2]) + 1):
-          url = 'https://h/%d' % n
-          head = [url, 600000000.0 + n, 0, 200, {'X': 12000 * 'v'}, -1, 'text/plain']
-          blob = plistlib.dumps({'Version': 1, 'Array': head}, fmt=plistlib.FMT_BINARY)
-          c.execute('INSERT INTO cfurl_cache_response VALUES(?, 0, ?, ?)', (n, url, 1578307200 + n))
-          c.execute('INSERT INTO cfurl_cache_blob_data VALUES(?, ?, NULL, NULL, NULL, ?)',
-            (n, blob, b'body %d' % n))
-      c.commit()
+    try sandbox.makeCacheDB(
+      name,
       """
-    let path = "\(sandbox.path)/\(name)"
-    _ = try Python.run(["-c", script, path, "\(rows)"])
-    return path
+      for n in range(1, \(rows) + 1):
+          add(n, 'https://h/%d' % n, {'X': 12000 * 'v'}, b'body %d' % n)
+      """)
   }
 
   @Test func `long metadata take room, and what the store has stays`() throws {

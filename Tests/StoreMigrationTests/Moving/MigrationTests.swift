@@ -169,29 +169,14 @@ struct MigrationTests {
   private func authorized(
     _ sandbox: SourceSandbox, fields: String = "{'Cache-Control': 'max-age=10'}"
   ) throws -> String {
-    let script = """
-      import plistlib, sqlite3, sys
-      c = sqlite3.connect(sys.argv[1])
-      c.executescript('''CREATE TABLE cfurl_cache_response(entry_ID INTEGER PRIMARY KEY,
-        storage_policy INTEGER, request_key TEXT, time_stamp TEXT);
-        CREATE TABLE cfurl_cache_blob_data(entry_ID INTEGER PRIMARY KEY, response_object BLOB,
-        request_object BLOB, proto_props BLOB, user_info BLOB, receiver_data BLOB)''')
-      def blob(items):
-          return plistlib.dumps({'Version': 1, 'Array': items}, fmt=plistlib.FMT_BINARY)
-      rows = [('a', 'Bearer 1'), ('a', 'Bearer 2'), ('b', None)]
-      for number, (path, token) in enumerate(rows, 1):
-          url = 'https://h/' + path
-          fields = {'Authorization': token} if token else {}
-          head = [url, 700000000.0 + number, 0, 200, \(fields), 1, 'text/plain']
-          c.execute('INSERT INTO cfurl_cache_response VALUES(?, 0, ?, ?)',
-            (number, url, '2023-03-08 20:26:4%d' % number))
-          c.execute('INSERT INTO cfurl_cache_blob_data VALUES(?, ?, ?, NULL, NULL, ?)',
-            (number, blob(head), blob([url, 2, 'GET', fields, 0]), b'%d' % number))
-      c.commit()
+    try sandbox.makeCacheDB(
+      "Cache.db",
       """
-    let path = sandbox.path + "/Cache.db"
-    _ = try Python.run(["-c", script, path])
-    return path
+      rows = [('a', 'Bearer 1'), ('a', 'Bearer 2'), ('b', None)]
+      for n, (path, token) in enumerate(rows, 1):
+          fields = {'Authorization': token} if token else {}
+          add(n, 'https://h/' + path, \(fields), b'%d' % n, fields)
+      """)
   }
 
   @Test(arguments: [false, true])

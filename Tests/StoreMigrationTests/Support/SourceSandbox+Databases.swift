@@ -1,3 +1,5 @@
+import ToolTesting
+
 @testable import StoreMigration
 
 // Databases that are made without another program, so that any value can be in them.
@@ -10,6 +12,31 @@ extension SourceSandbox {
     let database = try Database(path: path, .create)
     try database.execute(sql)
     for values in rows { try database.insert(values, into: table) }
+    return path
+  }
+
+  /// Makes a Cache.db with the answers that a Python script adds: `add(n, url, fields, body, requested)`,
+  /// the last of which are the fields of the request, if that is kept.
+  func makeCacheDB(_ name: String, _ script: String) throws -> String {
+    let begin = """
+      import plistlib, sqlite3, sys
+      c = sqlite3.connect(sys.argv[1])
+      c.executescript('''CREATE TABLE cfurl_cache_response(entry_ID INTEGER PRIMARY KEY,
+        storage_policy INTEGER, request_key TEXT, time_stamp INTEGER);
+        CREATE TABLE cfurl_cache_blob_data(entry_ID INTEGER PRIMARY KEY, response_object BLOB,
+        request_object BLOB, proto_props BLOB, user_info BLOB, receiver_data BLOB)''')
+      def blob(items):
+          return plistlib.dumps({'Version': 1, 'Array': items}, fmt=plistlib.FMT_BINARY)
+      def add(n, url, fields, body, requested=None):
+          head = blob([url, 700000000.0 + n, 0, 200, fields, -1, 'text/plain'])
+          request = None if requested is None else blob([url, 2, 'GET', requested, 0])
+          c.execute('INSERT INTO cfurl_cache_response VALUES(?, 0, ?, ?)', (n, url, 1678307200 + n))
+          c.execute('INSERT INTO cfurl_cache_blob_data VALUES(?, ?, ?, NULL, NULL, ?)',
+            (n, head, request, body))
+
+      """
+    let path = "\(path)/\(name)"
+    _ = try Python.run(["-c", begin + script + "\nc.commit()", path])
     return path
   }
 
