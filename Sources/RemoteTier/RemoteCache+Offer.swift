@@ -58,12 +58,12 @@ extension RemoteCache {
     addEmptying(of: key)
   }
 
-  private func addEmptying(of key: ByteString) {
+  private func addEmptying(of key: ByteString, isAgain: Bool = false) {
     let token = blocked.insert(name(of: key))
     guard options.mode.writes else { return }
     queue.add(
       UploadQueue.Item(key: key, variant: .max, bytes: 0) { [weak self] in
-        await self?.empty(key, token)
+        await self?.empty(key, token, isAgain: isAgain)
       } onDrop: { [weak self] in
         self?.unemptied.withLock { $0.keys[key]?.isWaiting = false }
       })
@@ -72,7 +72,7 @@ extension RemoteCache {
   /// Empties the document on the servers on which that has not succeeded yet; at first on all: any of
   /// them may have it, from a time when others were not available. On a server that has done it, the
   /// document may be a newer one of another machine.
-  private func empty(_ key: ByteString, _ token: UInt64) async {
+  private func empty(_ key: ByteString, _ token: UInt64, isAgain: Bool) async {
     let known = unemptied.withLock { $0.keys.removeValue(forKey: key)?.servers }
     var left = known ?? Set(servers.indices)
     let name = name(of: key)
@@ -85,14 +85,18 @@ extension RemoteCache {
         try await empty(name, bytes, on: servers[index])
         left.remove(index)
       } catch {
+        if error == .open { unemptied.withLock { $0.hasRefused = true } }
         failure = failure ?? error
       }
     }
     if let failure {
       noteUnemptied(key, on: left)
-      return count { $0.offersFailed[failure, default: 0] += 1 }
+      if !isAgain { count { $0.offersFailed[failure, default: 0] += 1 } }
+      return
     }
     blocked.release(name, token)
+    // While this one showed that a server is back, others were refused.
+    unemptied.withLock { if $0.hasRefused { ($0.hasRefused, $0.triedAt) = (false, nil) } }
     emptyAgain()
   }
 
@@ -131,7 +135,7 @@ extension RemoteCache {
       for key in keys { state.keys[key]?.isWaiting = true }
       return keys
     }
-    for key in keys { addEmptying(of: key) }
+    for key in keys { addEmptying(of: key, isAgain: true) }
   }
 
   private func upload(

@@ -31,8 +31,16 @@ public final class RemoteCache: Sendable {
     var isWaiting = false
   }
 
-  /// The keys whose documents are not emptied yet, and when that was tried again.
-  let unemptied = Lock<(keys: [ByteString: Unemptied], triedAt: Int64?)>(([:], nil))
+  struct UnemptiedKeys {
+    var keys: [ByteString: Unemptied] = [:]
+    /// When they were tried again.
+    var triedAt: Int64?
+    /// Whether the breaker of a server has refused to try one.
+    var hasRefused = false
+  }
+
+  /// The keys whose documents are not emptied yet.
+  let unemptied = Lock(UnemptiedKeys())
   /// The digests of bodies of which a server has other bytes.
   let damagedBodies = Lock<Set<[UInt8]>>([])
   private let names: [String]

@@ -100,6 +100,25 @@ struct InvalidationTests {
       await machine.tier.drain()
       #expect(server.requests.count(where: isOfKey) == tries)
     }
+    #expect(machine.tier.statistics.offersFailed.values.reduce(0, +) == 1)
+  }
+
+  @Test("when a server is back, everything is emptied that could not be")
+  func back() async throws {
+    let server = MemoryServer()
+    let (one, two) = (try Machine(server), try Machine(server))
+    let keys = (0..<6).map { ByteString("GET http://a.test/\($0)") }
+    // The probe may be the one of which there is no document.
+    for key in keys.dropFirst() { await two.offer(key, [1]) }
+    server.setFault { _ in .failure(.cannotConnect) }
+    for key in keys { one.tier.invalidate(key) }
+    await one.tier.drain()
+    server.setFault { _ in nil }
+    one.time.advance(bySeconds: 100)
+    await one.tier.followPurges(within: 0)
+    await one.tier.drain()
+    #expect(one.tier.unemptied.withLock { $0.keys }.isEmpty)
+    for key in keys.dropFirst() { #expect(await two.lookUp(key) == .failure(.noVariant)) }
   }
 
   @Test("what was not emptied because too much waits is tried again")
