@@ -59,8 +59,8 @@ final class UpgradeExchange {
       case .head(let head, _) where (200..<300).contains(head.status):
         server.close(isBroken: false)
         return .ignored
-      case .head(let head, let version):
-        let body = try body(of: head, version)
+      case .head(let head, _):
+        let body = try body(of: head)
         server.close(isBroken: false)
         return .answered(head, body: body)
       case .violation(let text): throw error(.protocolViolation, text)
@@ -94,9 +94,7 @@ final class UpgradeExchange {
     }
   }
 
-  private func body(
-    of head: HTTPResponseHead, _ version: String
-  ) throws(TransportError) -> [UInt8] {
+  private func body(of head: HTTPResponseHead) throws(TransportError) -> [UInt8] {
     if request.method == .head || [204, 304].contains(head.status) { return [] }
     if head.fields.contains("Transfer-Encoding") { return try chunks() }
     let length = head.fields.contentLength

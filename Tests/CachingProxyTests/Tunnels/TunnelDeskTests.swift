@@ -155,6 +155,29 @@ import Testing
     }
   }
 
+  @Test func `is given up before it stands if its client has left`() async throws {
+    let echo = try TalkingServer.echo()
+    let (asked, asks) = AsyncStream.makeStream(of: Bool.self)
+    let (left, leaves) = AsyncStream.makeStream(of: Void.self)
+    try await withTunnels(
+      to: echo.port,
+      beforeConnecting: { isWanted in
+        asks.yield(isWanted())
+        await eventually { !isWanted() }
+        leaves.yield()
+      }
+    ) { port, _ in
+      var client: RawClient? = try RawClient(port: port)
+      client?.send("CONNECT a.test:443 HTTP/1.1\r\nHost: a.test:443\r\n\r\n")
+      for await isWanted in asked {
+        #expect(isWanted)
+        break
+      }
+      client = nil
+      for await _ in left { break }
+    }
+  }
+
   @Test func `of a server that resets it is reset for the client`() async throws {
     let server = try TalkingServer { client in
       _ = client.read(count: 1)
