@@ -182,7 +182,10 @@ import Testing
     let files = FaultyFiles()
     files.faults.set { $0.kind == .list && $0.name == "away" ? .inputOutput : nil }
     #expect(try sandbox.repair(.all, fileSystem: files).report.lostEntries == 0)
-    try sandbox.fill { #expect($0.info(for: "single5") != nil) }
+    // One that writes compares its entries with the tree in the background, and gives this one up.
+    let store = try Store(at: sandbox.root, options: Options(isReadOnly: true))
+    #expect(store.info(for: "single5") != nil)
+    store.close()
     #expect(try sandbox.expectRepaired().report.lostEntries == 0)
     #expect(try sandbox.kept(model) == model.all)
   }
