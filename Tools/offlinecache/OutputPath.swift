@@ -8,8 +8,8 @@ enum OutputPath {
   /// The result never leaves the folder and never has an empty part, a `.` or a `..`. `/`, `%`,
   /// `?`, control characters and the zero byte stay encoded, and an empty part becomes `%`. A path
   /// that ends with a slash gets the name `index.html`. So two URLs never share a file, except `x/`
-  /// and `x/index.html`. A `%` is always followed by two digits, or alone in its part, or by another
-  /// one and a digest, in the place of what a part has too many bytes for a file name.
+  /// and `x/index.html`. A `%` is always followed by two digits, or alone in its part. In a part
+  /// that is too long for a file name, `%%` and a digest stand for what is left out.
   static func path(for url: NormalizedURL) -> [UInt8] {
     var (path, query) = split(url.target)
     if path.last == slash { path += Array("index.html".utf8) }

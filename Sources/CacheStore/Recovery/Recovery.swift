@@ -192,7 +192,6 @@ package final class Recovery: CatalogUser {
 
   /// Does the same for the shards that were not searched yet.
   private func findLostRecords(_ compared: inout ComparedShards) throws(StoreError) {
-    // One key that cannot be read does not hide what others prove.
     var failure: StoreError?
     for number in 0..<Layout.shardCount where compared[number] == .unknown {
       var (isEqual, hasFailed) = (true, false)
