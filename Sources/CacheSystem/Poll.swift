@@ -76,17 +76,6 @@ package final class Poll: Sendable {
     }
   }
 
-  /// Returns whether the other side of a connection sends no more, also if not all was read that it has
-  /// sent; on Apple's systems, only if it receives no more either.
-  package static func hasEnded(_ descriptor: Int32) -> Bool {
-    #if os(Linux)
-      let end: Int32 = 0x2000  // POLLRDHUP, which poll.h hides without _GNU_SOURCE.
-    #else
-      let end: Int32 = 0
-    #endif
-    return isReady(descriptor, for: end)
-  }
-
   private func drain() {
     // Safety: read writes at most the size of the buffer.
     unsafe withUnsafeTemporaryAllocation(byteCount: 256, alignment: 1) { buffer in

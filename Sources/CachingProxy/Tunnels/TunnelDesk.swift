@@ -75,8 +75,7 @@ final class TunnelDesk: Sendable {
     _ note: AnswerNote
   ) async {
     do throws(TransportError) {
-      let descriptor = client.descriptor
-      let server = try await transport.connect(to: target) { !Poll.hasEnded(descriptor) }
+      let server = try await transport.connect(to: target)
       let head = TunnelAnswer.established(via: core.identity.via)
       core.notify { $0.tunnelBegan() }
       add(

@@ -13,16 +13,11 @@ extension CurlTransport: TunnelTransport {
   /// The number of connections that are made at the same time. Further ones wait.
   static let connectThreads = 512
 
-  package func connect(
-    to target: TunnelTarget, isWanted: @escaping @Sendable () -> Bool = { true }
-  ) async throws(TransportError) -> any TunnelEnd {
+  package func connect(to target: TunnelTarget) async throws(TransportError) -> any TunnelEnd {
     let (setup, deadline) = (setup, ContinuousClock.now + Self.connectLimit)
     return try await connecting.call { [loop] () throws(TransportError) in
       blockSignals()
-      if !isWanted() { throw TransportError(.cancelled, url: target.authority) }
-      return try ConnectHandle(
-        target, scheme: .http, setup, loop.lookUps, deadline, isCancelled: { !isWanted() }
-      ).connect()
+      return try ConnectHandle(target, scheme: .http, setup, loop.lookUps, deadline).connect()
     }
   }
 

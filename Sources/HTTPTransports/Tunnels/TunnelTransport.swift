@@ -4,14 +4,9 @@ package import HTTPSemantics
 package protocol TunnelTransport: Sendable {
   /// Connects to a host.
   ///
-  /// - Parameters:
-  ///   - target: The host.
-  ///   - isWanted: Asked about once a second. If not, the connection is given up.
   /// - Throws: ``TransportError``; ``TransportError/Code/forbiddenAddress`` if the host has only
   ///   addresses that the target does not allow.
-  func connect(
-    to target: TunnelTarget, isWanted: @escaping @Sendable () -> Bool
-  ) async throws(TransportError) -> any TunnelEnd
+  func connect(to target: TunnelTarget) async throws(TransportError) -> any TunnelEnd
 
   /// Sends a request that asks for another protocol (RFC 9110, section 7.8), on a connection of its
   /// own.
@@ -19,7 +14,7 @@ package protocol TunnelTransport: Sendable {
   /// - Parameters:
   ///   - request: A request without content. `Upgrade` is among its fields, `Connection` is not.
   ///   - target: The server of the request's URL.
-  /// - Throws: ``TransportError``, like ``connect(to:isWanted:)``.
+  /// - Throws: ``TransportError``, like ``connect(to:)``.
   func upgrade(
     _ request: HTTPRequest, to target: TunnelTarget
   ) async throws(TransportError) -> UpgradeAnswer

@@ -14,15 +14,7 @@ struct LoopbackTunnels: TunnelTransport {
   /// Called before a server switches its protocol.
   var beforeSwitch: @Sendable () -> Void = {}
 
-  /// Called before a connection is made.
-  var beforeConnecting: @Sendable (_ isWanted: @escaping @Sendable () -> Bool) async -> Void = {
-    _ in
-  }
-
-  func connect(
-    to target: TunnelTarget, isWanted: @escaping @Sendable () -> Bool
-  ) async throws(TransportError) -> any TunnelEnd {
-    await beforeConnecting(isWanted)
+  func connect(to target: TunnelTarget) async throws(TransportError) -> any TunnelEnd {
     if let failure { throw TransportError(failure, url: target.authority) }
     if let address = IPAddress(target.host), !target.allows(address, target.port) {
       throw TransportError(.forbiddenAddress, url: target.authority)
@@ -50,7 +42,7 @@ struct LoopbackTunnels: TunnelTransport {
     if name.text == "empty" { fields.replace(with: HTTPField("Upgrade", "")) }
     return .switched(
       HTTPResponseHead(status: 101, fields: fields),
-      server: try await connect(to: target, isWanted: { true }), first: Array("first ".utf8))
+      server: try await connect(to: target), first: Array("first ".utf8))
   }
 }
 
@@ -89,7 +81,6 @@ final class TalkingServer: Sendable {
 func withTunnels<Result: Sendable>(
   to port: UInt16, failure: TransportError.Code? = nil, observers: [any ProxyObserver] = [],
   idleSeconds: Int = 75, _ change: (inout ProxyOptions) -> Void = { _ in },
-  beforeConnecting: @escaping @Sendable (@escaping @Sendable () -> Bool) async -> Void = { _ in },
   _ body: (UInt16, ProxyServer) async throws -> Result
 ) async throws -> Result {
   var options = ProxyOptions(
@@ -97,7 +88,7 @@ func withTunnels<Result: Sendable>(
   change(&options)
   let server = ProxyServer(
     backend: ScriptedBackend(), options: options, pages: nil, observers: observers,
-    tunnels: LoopbackTunnels(port: port, failure: failure, beforeConnecting: beforeConnecting),
+    tunnels: LoopbackTunnels(port: port, failure: failure),
     identity: ProxyIdentity(pseudonym: "test"), clock: TestClock())
   return try await run(server, body)
 }

@@ -46,6 +46,20 @@ import Testing
     #expect(reading.text == "early late")
   }
 
+  @Test func `answers a client that has sent all it has before it stands`() async throws {
+    let echo = try TalkingServer.echo()
+    let reading = try await withTunnels(to: echo.port) { port, _ in
+      try await onThread {
+        let client = try RawClient(port: port)
+        client.send("CONNECT a.test:443 HTTP/1.1\r\nHost: a.test:443\r\n\r\nall")
+        client.finishSending()
+        _ = client.read(until: "\r\n\r\n")
+        return client.read()
+      }
+    }
+    #expect(reading == RawClient.Reading(bytes: Array("all".utf8), end: .closed))
+  }
+
   @Test func `is opened for a head that comes byte by byte`() async throws {
     let echo = try TalkingServer.echo()
     let reading = try await withTunnels(to: echo.port) { port, _ in
@@ -152,29 +166,6 @@ import Testing
         let clients = try (0..<3).map { _ in try RawClient(port: port) }
         #expect(clients.map { $0.openTunnel().status } == [200, 200, 503])
       }
-    }
-  }
-
-  @Test func `is given up before it stands if its client has left`() async throws {
-    let echo = try TalkingServer.echo()
-    let (asked, asks) = AsyncStream.makeStream(of: Bool.self)
-    let (left, leaves) = AsyncStream.makeStream(of: Void.self)
-    try await withTunnels(
-      to: echo.port,
-      beforeConnecting: { isWanted in
-        asks.yield(isWanted())
-        await eventually { !isWanted() }
-        leaves.yield()
-      }
-    ) { port, _ in
-      var client: RawClient? = try RawClient(port: port)
-      client?.send("CONNECT a.test:443 HTTP/1.1\r\nHost: a.test:443\r\n\r\n")
-      for await isWanted in asked {
-        #expect(isWanted)
-        break
-      }
-      client = nil
-      for await _ in left { break }
     }
   }
 
