@@ -219,6 +219,7 @@ int cp_volume_of(int descriptor, struct cp_volume *volume) {
   struct statvfs found;
   if (fstatvfs(descriptor, &found) < 0) return -errno;
   volume->block_size = found.f_frsize;
+  volume->total_bytes = (uint64_t)found.f_blocks * found.f_frsize;
   volume->available_bytes = (uint64_t)found.f_bavail * found.f_frsize;
   volume->available_files = found.f_files == 0 ? UINT64_MAX : (uint64_t)found.f_favail;
   return 0;

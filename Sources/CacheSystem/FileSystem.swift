@@ -68,14 +68,19 @@ package struct FileIdentity: Sendable, Hashable {
 package struct VolumeStatus: Sendable, Hashable {
   /// The size of a block in bytes.
   package var blockBytes: UInt64
+  /// The size of the volume in bytes; 0 if the file system does not tell.
+  package var totalBytes: UInt64
   /// The number of bytes that this user may still write.
   package var availableBytes: UInt64
   /// The number of free inodes; `.max` if the file system has no such limit.
   package var availableFiles: UInt64
 
   /// Creates a status, for other implementations of ``FileSystem``.
-  package init(blockBytes: UInt64, availableBytes: UInt64, availableFiles: UInt64) {
+  package init(
+    blockBytes: UInt64, totalBytes: UInt64, availableBytes: UInt64, availableFiles: UInt64
+  ) {
     self.blockBytes = blockBytes
+    self.totalBytes = totalBytes
     self.availableBytes = availableBytes
     self.availableFiles = availableFiles
   }

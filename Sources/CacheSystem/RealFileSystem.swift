@@ -127,8 +127,8 @@ package struct RealFileSystem: FileSystem {
     var found = cp_volume()
     try check { unsafe cp_volume_of(descriptor, &found) }
     return VolumeStatus(
-      blockBytes: found.block_size, availableBytes: found.available_bytes,
-      availableFiles: found.available_files)
+      blockBytes: found.block_size, totalBytes: found.total_bytes,
+      availableBytes: found.available_bytes, availableFiles: found.available_files)
   }
 
   package func makeDirectory(

@@ -165,7 +165,7 @@ extension SimulatedProcess {
   package func volume(of descriptor: Int32) throws(SystemError) -> VolumeStatus {
     try call(.volume, of: descriptor) { volume, _, _ throws(SystemError) in
       VolumeStatus(
-        blockBytes: UInt64(FileData.pageBytes),
+        blockBytes: UInt64(FileData.pageBytes), totalBytes: UInt64(volume.disk.capacityBytes),
         availableBytes: UInt64(volume.disk.availableBytes), availableFiles: .max)
     }
   }

@@ -17,7 +17,7 @@ enum LimitCommand: ToolCommand {
     "limit", summary: "Prints the limits of the store, or sets some of them",
     discussion: [
       "Limits are kept in the store and hold for every program that uses it. LIMIT is a number "
-        + "or size, or 'none'. A lower limit evicts at once."
+        + "or size, or 'none'. A new limit evicts at once."
     ],
     options: [bytes, entries, entryBytes, pinned, free, accounting, Declarations.json],
     examples: [.init("offlinecache limit --bytes 2GiB --entries none", "Sets two limits")],

@@ -24,6 +24,7 @@ enum { CP_KIND_OTHER = 0, CP_KIND_FILE = 1, CP_KIND_DIRECTORY = 2, CP_KIND_LINK 
 /// The result of statvfs(3).
 struct cp_volume {
   uint64_t block_size;       // bytes
+  uint64_t total_bytes;      // the whole volume; 0 if the file system does not tell
   uint64_t available_bytes;  // that this user may still write
   uint64_t available_files;  // free inodes; UINT64_MAX if the file system has no such limit
 };

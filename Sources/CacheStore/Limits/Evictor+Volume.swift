@@ -176,7 +176,7 @@ extension Evictor {
       remedy: "free space on the disk, or lower that limit")
   }
 
-  private func queryVolume() throws(SystemError) -> VolumeStatus {
+  func queryVolume() throws(SystemError) -> VolumeStatus {
     try catalog.fileSystem.volume(of: catalog.place.root.raw)
   }
 

@@ -52,7 +52,9 @@ final class Evictor: CatalogUser {
   private func record(_ limits: Limits) throws(StoreError) {
     // A delegate may count in another unit.
     let countsBytes = delegate == nil
+    let volumeBytes = (try? queryVolume())?.totalBytes ?? 0
     let placed = try writer.append { state throws(StoreError) -> [[UInt8]] in
+      try limits.checkFreeBytes(path, after: state.limits, volumeBytes: volumeBytes)
       if countsBytes {
         try limits.checkLeastBytes(path, after: state.limits, blockBytes: state.index.blockBytes)
       }

@@ -80,6 +80,16 @@ public struct Limits: Sendable, Hashable {
       .invalidLimits, path: path, cause: "a byte limit of \(bytes) leaves no room for anything",
       remedy: "give at least \(least) with blocks of \(blockBytes) bytes, or none")
   }
+
+  /// Throws `invalidLimits` if the bytes that stay free are as many as the volume has: everything would be
+  /// evicted. The limit that a store has stays valid.
+  func checkFreeBytes(_ path: String, after old: Limits, volumeBytes: UInt64) throws(StoreError) {
+    guard freeBytes >= volumeBytes, freeBytes != old.freeBytes, volumeBytes > 0 else { return }
+    throw StoreError(
+      .invalidLimits, path: path,
+      cause: "the volume has \(volumeBytes) bytes, and \(freeBytes) are to stay free",
+      remedy: "let fewer bytes stay free")
+  }
 }
 
 /// An object that computes the size which is compared with the byte limit, for a program that

@@ -11,7 +11,7 @@ import Testing
 @Suite struct EvictorVolumeTests {
   let sandbox = StoreSandbox()
   private let status = VolumeStatus(
-    blockBytes: 4096, availableBytes: 1 << 30, availableFiles: 1 << 20)
+    blockBytes: 4096, totalBytes: 1 << 40, availableBytes: 1 << 30, availableFiles: 1 << 20)
 
   private func body(_ count: Int, _ number: Int) -> [UInt8] {
     TestBody.make(count, seed: UInt64(number))

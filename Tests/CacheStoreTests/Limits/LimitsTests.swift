@@ -105,6 +105,19 @@ private final class EntryCounter: StoreSizeDelegate {
     }
   }
 
+  @Test func `a whole volume cannot stay free`() throws {
+    let store = try sandbox.open()
+    let path = sandbox.root
+    try store.put([1], for: "k")
+    let size = try #require(
+      FileManager.default.attributesOfFileSystem(forPath: path)[.systemSize] as? UInt64)
+    #expect(throws: failure(.invalidLimits, path)) {
+      try store.setLimits(Limits(freeBytes: size))
+    }
+    #expect(store.limits == .none)
+    #expect(store.lookUp("k").entry?.body == [1])
+  }
+
   @Test func `the quota for pinned bytes is kept`() throws {
     let store = try sandbox.open(
       Options(limits: Limits(bytes: 10_000, pinnedBytes: 500, accounting: .logical)))
