@@ -24,11 +24,10 @@ package final class Recovery: CatalogUser {
     catalog = compactor.catalog
   }
 
-  /// Compares tree and index, repairs the store, and then removes the signs that this has to be
-  /// done.
+  /// Compares tree and index, repairs the store, and then removes the signs that this has to be done.
   ///
-  /// - Returns: whether it was completed. If something could not be read or written, or the store is
-  ///   being closed, it has to be done again.
+  /// - Returns: whether it was completed. If something could not be read or written, or the store is being
+  ///   closed, it has to be done again.
   @discardableResult
   func reconcile() -> Bool {
     let uncleanCount = tree.staging.uncleanCount
@@ -181,8 +180,8 @@ package final class Recovery: CatalogUser {
     return version
   }
 
-  /// Compares all keys with a whole journal. If one of them proves that records are lost, the journal
-  /// counts as damaged, and the others are left out.
+  /// Compares all keys with a whole journal. If one of them proves that records are lost, the journal counts as
+  /// damaged, and the others are left out.
   ///
   /// - Throws: an error if files cannot be read now. The others have been compared.
   package func findLostRecords() throws(StoreError) {
@@ -194,20 +193,23 @@ package final class Recovery: CatalogUser {
   private func findLostRecords(_ compared: inout ComparedShards) throws(StoreError) {
     var failure: StoreError?
     for number in 0..<Layout.shardCount where compared[number] == .unknown {
-      var (isEqual, hasFailed) = (true, false)
-      try forEachKey(of: number) { hash, shard, entries throws(StoreError) in
-        if upkeep.isStopping { throw .closed(path) }
-        if !catalog.isIndexWhole || isAsExpected(hash, Layout.key(hash), in: shard) { return }
-        isEqual = false
-        do throws(StoreError) {
-          try tree.withShard(of: hash, in: entries) { shard throws(StoreError) in
-            guard let directory = try tree.openKey(hash, in: shard) else { return }
-            _ = try noteLostRecords(try tree.files(in: directory), of: hash, in: directory)
-          }
-        } catch { (failure, hasFailed) = (error, true) }
-      }
+      var state = ComparedShards.State.equal
+      // One shard or key that cannot be read does not hide what others prove.
+      do throws(StoreError) {
+        try forEachKey(of: number) { hash, shard, entries throws(StoreError) in
+          if upkeep.isStopping { throw .closed(path) }
+          if !catalog.isIndexWhole || isAsExpected(hash, Layout.key(hash), in: shard) { return }
+          if state == .equal { state = .searched }
+          do throws(StoreError) {
+            try tree.withShard(of: hash, in: entries) { shard throws(StoreError) in
+              guard let directory = try tree.openKey(hash, in: shard) else { return }
+              _ = try noteLostRecords(try tree.files(in: directory), of: hash, in: directory)
+            }
+          } catch { (failure, state) = (error, .unknown) }
+        }
+      } catch { (failure, state) = (error, .unknown) }
       if !catalog.isIndexWhole { return }
-      if !hasFailed { compared[number] = isEqual ? .equal : .searched }
+      compared[number] = state
     }
     if let failure { throw failure }
   }
@@ -242,7 +244,6 @@ package final class Recovery: CatalogUser {
     return slots.allSatisfy { metadataState(of: $0, in: directory) == .same }
   }
 
-  /// Returns the files of settled entries.
   private func expected(_ slots: [Slot]) -> Set<Layout.KeyFile> {
     var files: Set<Layout.KeyFile> = []
     for slot in slots {

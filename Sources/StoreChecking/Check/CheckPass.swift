@@ -3,6 +3,8 @@ internal import Synchronization
 
 /// What a repair remembers from one pass to the next.
 final class RepairMemory: Sendable {
+  /// Set once the whole tree was searched for entries whose records are lost.
+  let hasSearched = Flag()
   private let detours = Mutex<Set<[UInt8]>>([])
 
   /// Adds the path of a directory that was made for an entry which was in the place of another.

@@ -240,7 +240,7 @@ struct StrayCheck {
     var result = Finding.Outcome.left
     if let mender = run.mender {
       let attempt = mender.mendStray(
-        suspicion, name, in: directory, isSearched: isSearched, wasEmpty: wasEmpty)
+        suspicion, name, in: directory, mayMove: isSearched, wasEmpty: wasEmpty)
       result = outcome(attempt, isLeft: isLeft(suspicion, name, in: directory))
       if result == .left, run.pass.missing == .wait {
         run.pass.hasSpared.set()

@@ -29,8 +29,8 @@ struct Mender: Sendable {
   /// Whether the journal was whole at the beginning, so that files without a record were never
   /// promised.
   private let wasWhole: Bool
-  /// Whether all that dead processes left was compared with the journal, so that it may be removed.
-  private let isCompared: Bool
+  /// Whether the whole tree was searched for entries whose records are lost.
+  private let isSearched: Bool
 
   var catalog: Catalog { store.catalog }
   var recovery: Recovery { store.recovery }
@@ -49,9 +49,11 @@ struct Mender: Sendable {
     store.recovery.removeFiles(ofSessions: dead)
     // Before anything is removed as never promised, and before an entry is placed: its record takes a number
     // that proves a loss.
-    let isSearched = dead.isEmpty && pass.missing != .wait
-    isCompared = isSearched || (try? store.recovery.findLostRecords()) != nil
-    if !isCompared { pass.hasFailed.set() }
+    if !pass.memory.hasSearched.isSet, (try? store.recovery.findLostRecords()) != nil {
+      pass.memory.hasSearched.set()
+    }
+    isSearched = pass.memory.hasSearched.isSet
+    if !isSearched { pass.hasFailed.set() }
     wasWhole = store.catalog.isJournalWhole
   }
 
@@ -96,7 +98,8 @@ extension Mender {
   private func mayMend(_ kind: FindingKind) -> Bool {
     switch kind {
     case .entryMissing, .bodyMissing, .bodyShort, .bodyLong, .bodyWrong: true
-    case .entryUnrecorded, .entryUnexplained, .bodyOrphan: isCompared && level.reaches(kind)
+    case .entryUnrecorded, .entryUnexplained, .bodyOrphan, .entryMisplaced, .entryReturned:
+      isSearched && level.reaches(kind)
     default: level.reaches(kind)
     }
   }
@@ -193,17 +196,22 @@ extension Mender {
   /// foreign file, or one of a wrong kind, mode or place.
   ///
   /// - Parameters:
-  ///   - isSearched: whether nothing below a directory is left that could not be read or placed.
+  ///   - mayMove: whether nothing below a directory is left that could not be read or placed.
   ///   - wasEmpty: whether nothing was in a directory before this repair.
   func mendStray(
-    _ suspicion: Suspicion, _ name: PathName, in directory: Int32, isSearched: Bool,
+    _ suspicion: Suspicion, _ name: PathName, in directory: Int32, mayMove: Bool,
     wasEmpty: Bool
   ) -> MendAttempt {
     let isForeign = suspicion.kind == .entryMisplaced || suspicion.kind == .foreignFile
     return attempt(ofEntries: suspicion.kind == .entryMisplaced) { () throws(StoreError) in
       if isForeign, (try? fileSystem.status(at: name, in: directory))?.kind == .directory {
+        guard isSearched else {
+          throw StoreError(
+            .inputOutput, path: store.path, cause: "entries may be where nothing can be read",
+            remedy: "repair that first")
+        }
         return try placeEntries(
-          of: name, in: directory, suspicion.path, mayMove: isSearched, wasEmpty: wasEmpty)
+          of: name, in: directory, suspicion.path, mayMove: mayMove, wasEmpty: wasEmpty)
       }
       guard level.reaches(suspicion.kind) else { return false }
       return try mend(suspicion.kind, name, in: directory, path: suspicion.path)

@@ -188,18 +188,25 @@ import Testing
     }
   }
 
-  @Test func `a key that cannot be read does not hide what others prove`() throws {
-    let sandbox = CheckSandbox()
-    try displace(sandbox, false)
-    let unreadable = try sandbox.directory(of: "a")
-    let name = try #require(unreadable.split(separator: "/").last).utf8
-    let files = FaultyFiles()
-    files.faults.set { call in
-      call.kind == .open && call.name.utf8.elementsEqual(name) ? SystemError(EACCES) : nil
+  /// Where the search of a repair finds an error.
+  enum Place: CaseIterable { case key, shard }
+
+  @Test(arguments: ["a", "new"] as [ByteString], Place.allCases)
+  func `what cannot be read at first is not lost`(key: ByteString, place: Place) throws {
+    for (level, next) in [(RepairLevel.all, .all), (.safe, RepairLevel.all)] {
+      let sandbox = CheckSandbox()
+      try displace(sandbox, false)
+      let parts = try sandbox.directory(of: key).split(separator: "/")
+      let name = try #require(place == .key ? parts.last : parts.dropLast().last).utf8
+      let files = FaultyFiles()
+      files.faults.set { call in
+        call.kind == .open && call.name.utf8.elementsEqual(name) ? SystemError(ENOMEM) : nil
+      }
+      let first = try sandbox.repair(level, fileSystem: files)
+      #expect(first.report.lostEntries == 0)
+      _ = try sandbox.repair(next)
+      #expect(try bodies(sandbox) == displaced)
     }
-    _ = try sandbox.repair(.all, fileSystem: files)
-    _ = try sandbox.repair(.all)
-    #expect(try bodies(sandbox) == displaced)
   }
 
   @Test(arguments: RepairLevel.allCases, [false, true])
