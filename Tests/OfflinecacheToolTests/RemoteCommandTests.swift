@@ -155,6 +155,9 @@ struct RemoteCommandTests {
     _ = try run(one, ["fetch", "-q"] + urls, ["--proxy", "none"])
     let push = try run(one, ["remote", "push", origin.base], remote())
     #expect(push.text == "2 offered, 1 not to be shared, 0 failed\n")
+    let reading = try run(one, ["remote", "push", "--remote-mode", "read"], remote())
+    #expect(reading.status == 64)
+    #expect(reading.errors.contains("'read'"))
     let fetch = try run(two, ["fetch", urls[0], urls[1]], remote())
     #expect(fetch.lines.allSatisfy { $0.hasPrefix("remote") }, "\(fetch.text)")
     #expect(

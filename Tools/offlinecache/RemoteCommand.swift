@@ -107,6 +107,10 @@ enum RemoteCommand: ToolCommand {
   private static func push(_ invocation: Invocation) async throws -> ExitStatus {
     let setup = try NetworkOptions.setup(invocation)
     let tier = try RemoteOptions.tier(RemoteOptions.required(invocation), setup)
+    guard tier.options.mode != .read else {
+      throw invocation.usageError(
+        "nothing can be offered in the mode 'read'", remedy: "leave --remote-mode out")
+    }
     var options = ClientOptions()
     options.remote = tier
     options.fingerprintKey = try FingerprintOption.read(invocation)
