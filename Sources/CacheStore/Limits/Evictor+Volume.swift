@@ -153,23 +153,25 @@ extension Evictor {
     planned: (borrowing StoreState) -> EntryTotals = { $0.index.totals }
   ) throws(StoreError) {
     var available: UInt64 = 0
-    var isTooLong = false
+    var refusal: StoreError?
     let isKept = try self.free { () throws(StoreError) in
       available = try system(path) { () throws(SystemError) in try freeBytes(adding: bytes) }
       return available < free ? Lack(free: available, wanted: free) : nil
     } evict: { () throws(StoreError) in
       if isImported { return nil }
-      // Nothing is evicted if the free bytes are not known, or for a body that cannot be stored anyway.
+      // Nothing is evicted if the free bytes are not known, or for what cannot be stored anyway.
       let space = try system(path) { () throws(SystemError) in try self.space(evicting: true) }
-      // For the free bytes alone, entries go in any case.
-      isTooLong = !space.holds(claim() ?? bytes, leaving: free) && space.holds(0, leaving: free)
-      if isTooLong { return nil }
+      do throws(StoreError) { try check(space, for: claim() ?? bytes, leaving: free) } catch {
+        refusal = error
+        return nil
+      }
       return try evictOne(
         .freeSpace, forSpare: isSpare, sparing: replaced(), planned: planned)
     }
     if isKept { return }
+    if let refusal { throw refusal }
     let error = full(.freeSpace, nil)
-    if !isImported, error.code == .leastRecent, !isTooLong { throw error }
+    if !isImported, error.code == .leastRecent { throw error }
     throw StoreError(
       .noSpace, path: path,
       cause: "\(available) bytes are free on the volume, the limits leave \(free) bytes free",
@@ -272,13 +274,18 @@ extension Evictor {
   ///
   /// - Parameter kept: the bytes that have to stay free.
   func checkSpace(for length: UInt64, leaving kept: UInt64 = 0) throws(StoreError) {
-    // For the free bytes that the limits demand, entries go in any case.
-    guard let space = try? space(evicting: evictsOnFullDisk || kept > 0),
-      !space.holds(length, leaving: kept)
-    else { return }
+    // For the free bytes that the limits demand, entries go although they may not for a full disk.
+    guard let space = try? space(evicting: evictsOnFullDisk || kept > 0) else { return }
+    try check(space, for: length, leaving: kept)
+  }
+
+  private func check(
+    _ space: VolumeSpace, for length: UInt64, leaving kept: UInt64
+  ) throws(StoreError) {
+    if space.holds(length, leaving: kept) { return }
     throw StoreError(
       .noSpace, path: path,
-      cause: "the body has \(length) bytes, \(space.free) are free on the volume, and the store "
+      cause: "\(length) bytes are needed, \(space.free) are free on the volume, and the store "
         + "could free \(space.removable)"
         + (kept > 0 ? "; the limits leave \(kept) bytes free" : ""),
       remedy: kept > 0 ? "free space on the disk, or lower that limit" : "free space on the disk")

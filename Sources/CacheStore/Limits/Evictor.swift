@@ -58,7 +58,13 @@ final class Evictor: CatalogUser {
       if countsBytes {
         try limits.checkLeastBytes(path, after: state.limits, blockBytes: state.index.blockBytes)
       }
-      let pinned = state.index.totals.pinnedBytes
+      let (pinned, entries) = (state.index.totals.pinnedBytes, state.index.totals.pinnedEntries)
+      if let most = limits.entries, UInt64(entries) > most {
+        throw StoreError(
+          .invalidLimits, path: path,
+          cause: "\(entries) entries are pinned, the new limits allow \(most)",
+          remedy: "unpin something first, or allow more")
+      }
       if pinned > limits.pinQuota {
         throw StoreError(
           .invalidLimits, path: path,

@@ -131,6 +131,10 @@ private final class EntryCounter: StoreSizeDelegate {
     #expect(throws: failure(.invalidLimits, path)) {
       try store.setLimits(Limits(bytes: 20_000, pinnedBytes: 299))
     }
+    try store.put(body(1, 2), for: "c")
+    try store.pin("c")
+    #expect(throws: failure(.invalidLimits, path)) { try store.setLimits(Limits(entries: 1)) }
+    try store.remove("c")
     // Replacing a pinned body must not get round the quota.
     #expect(throws: failure(.pinQuotaExceeded, path)) { try store.put(body(501, 3), for: "a") }
     #expect(store.lookUp("a").entry?.body == body(300, 1))

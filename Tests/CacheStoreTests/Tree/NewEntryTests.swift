@@ -1,5 +1,6 @@
 import CacheFormat
 import CacheSystem
+import SimulatedFiles
 import TestSupport
 import Testing
 
@@ -123,8 +124,11 @@ import Testing
   }
 
   @Test func `free space for others is not made of what was asked for later`() throws {
+    let files = FaultyFiles()
+    files.faults.availableBytes = 1 << 20
     let store = try sandbox.open(
-      Options(limits: Limits(freeBytes: UInt64(Int64.max)), clock: SteppingClock(Self.now)))
+      Options(
+        limits: Limits(freeBytes: 1 << 30), clock: SteppingClock(Self.now), fileSystem: files))
     #expect(throws: failure(.noSpace, sandbox.root)) { try put(store, "a", past(-40)) }
   }
 
