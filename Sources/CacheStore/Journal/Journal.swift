@@ -305,17 +305,31 @@ package final class Journal: Sendable {
     }
   }
 
-  /// Removes the files of the segments before a number.
+  /// Removes the segments before a number. What has such a name and is none goes to the quarantine: it may be
+  /// somebody's, or have records behind a damaged header.
   ///
   /// - Returns: whether they are gone.
   func removeSegments(before first: UInt32) throws(StoreError) -> Bool {
     var areGone = true
     for number in try numbers() where number < first {
       do throws(SystemError) {
-        try files.removeFile(Layout.segment(number), in: place.journal.raw)
+        let name = Layout.segment(number)
+        if isForeign(number) {
+          try StrayQuarantine(files, clock).move(
+            name, in: place.journal.raw, of: Layout.journal.bytes, to: place.quarantine)
+        } else {
+          try files.removeFile(name, in: place.journal.raw)
+        }
       } catch { areGone = areGone && error == .notFound }
     }
     return areGone
+  }
+
+  private func isForeign(_ number: UInt32) -> Bool {
+    do throws(StoreError) {
+      _ = try open(number)
+      return false
+    } catch { return error.code == .damaged || SystemError(error.errno).isWrongKind }
   }
 
   // MARK: The closing mark

@@ -41,6 +41,14 @@ final class JournalFolder: Sendable {
     [UInt8](FileManager.default.contents(atPath: "\(path)/journal/\(segment)") ?? Data())
   }
 
+  /// The bytes of a file that was set aside as no part of a store.
+  func quarantined(_ name: String) -> [UInt8]? {
+    let files = FileManager.default
+    return (try? files.contentsOfDirectory(atPath: path + "/quarantine"))?.lazy
+      .compactMap { files.contents(atPath: "\(self.path)/quarantine/\($0)/files/\(name)") }
+      .first.map { [UInt8]($0) }
+  }
+
   func write(_ bytes: [UInt8], to segment: String) throws {
     try Data(bytes).write(to: URL(fileURLWithPath: "\(path)/journal/\(segment)"))
   }
