@@ -112,6 +112,12 @@ extension FindingKind {
         .note, "The journal has no record of an entry that has files, as after a crash.",
         "If the journal is whole, they are removed (if it has the record of their removal) or moved to the quarantine; otherwise the entry is recovered.",
         .safe)
+    case .entryDoubtful:
+      .init(
+        .damage,
+        "An entry without files stands before lost records of the journal, which may have removed it, "
+          + "so it is not served.",
+        "Given up; its record is copied to the quarantine.", .safe, losesData: true)
     case .entryReturned:
       .init(.note, "An entry that was given up is there again, whole.", "Recovered.", .safe)
     case .entryUnexplained:

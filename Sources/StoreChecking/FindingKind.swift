@@ -53,6 +53,8 @@ public enum FindingKind: String, Sendable, Hashable, CaseIterable {
   case entryMissing = "entry-missing"
   /// An entry has files but no record, as a crash may leave it.
   case entryUnrecorded = "entry-unrecorded"
+  /// An entry without files stands before lost records of the journal.
+  case entryDoubtful = "entry-doubtful"
   /// An entry that was given up has intact files again.
   case entryReturned = "entry-returned"
   /// An entry has files but no record, and no crash has left them.

@@ -89,6 +89,14 @@ extension Catalog {
     }
   }
 
+  /// Returns whether an entry in the log is given up when the journal is written anew, because its later
+  /// records may be lost, and it has no files.
+  package func isLost(_ slot: Slot) -> Bool {
+    state.withLock { $0.isDoubtful(slot) }
+      && fileSystem.isMissing(
+        Layout.metadataPath(slot.keyHash, slot.variant), in: entriesDirectory.directory.raw)
+  }
+
   /// Returns whether the journal is whole, and ends before a number.
   package func isBeyondJournal(_ sequence: UInt64?) -> Bool {
     reader.withCurrentState { $0.journal.isWhole && (sequence ?? 0) > $0.journal.sequence }

@@ -72,7 +72,7 @@ extension Recovery {
   /// may have replaced or removed them, so their records are copied to the quarantine.
   ///
   /// - Throws: the first error. Written anew, the journal would trust the entries that are left.
-  func releaseDoubtful() throws(StoreError) {
+  func releaseDoubtful(_ gaveUp: (Slot) -> Void) throws(StoreError) {
     var failure: StoreError?
     catalog.forEachUnsettled { place in
       guard catalog.state.withLock({ $0.isDoubtful(place.slot) }) else { return }
@@ -80,6 +80,7 @@ extension Recovery {
         quarantineLogged(place)
         if try release(place.slot, place.entries) {
           events.send(.removed(.damaged), bytes: place.slot.length)
+          gaveUp(place.slot)
         }
       } catch { failure = failure ?? error }
     }

@@ -71,8 +71,10 @@ package final class Recovery: CatalogUser {
   ///
   /// - Parameter version: that of the index before. What was found to be damaged since then may have
   ///   changed entries that were looked at already.
-  private func renew(sinceTakenUp version: IndexVersion) throws(StoreError) {
-    try releaseDoubtful()
+  private func renew(
+    sinceTakenUp version: IndexVersion, _ gaveUp: (Slot) -> Void = { _ in }
+  ) throws(StoreError) {
+    try releaseDoubtful(gaveUp)
     guard catalog.state.withLock({ $0.setCompleted(since: version) }) else { return }
     try settler.resolveUnwrittenFiles(isWaiting: true)
     try compactor.renewJournal()
@@ -81,14 +83,17 @@ package final class Recovery: CatalogUser {
   /// Appends the entries of the tree to a journal that is not whole, and then writes it anew.
   /// Changes nothing else. For a checker.
   ///
+  /// - Parameter gaveUp: called with each entry in the log that is given up.
   /// - Throws: an error also if a file could not be read. Then the journal is not written anew.
-  package func takeUpAndRenew() throws(StoreError) {
+  package func takeUpAndRenew(_ gaveUp: (Slot) -> Void) throws(StoreError) {
     if catalog.isIndexWhole { return }
     try writer.readUnread()
     writer.beginJournal()
     let version = catalog.state.withLock { $0.version }
-    try forEachKey { hash, _, _ throws(StoreError) in try askTree(hash) }
-    try renew(sinceTakenUp: version)
+    for number in 0..<Layout.shardCount {
+      try forEachKey(of: number) { hash, _, _ throws(StoreError) in try askTree(hash) }
+    }
+    try renew(sinceTakenUp: version, gaveUp)
     if !catalog.isIndexWhole {
       throw StoreError(
         .inputOutput, path: "\(path)/journal", cause: "the journal could not be written anew",
@@ -212,13 +217,6 @@ package final class Recovery: CatalogUser {
       compared[number] = state
     }
     if let failure { throw failure }
-  }
-
-  /// Calls `body` with each key that has a directory.
-  private func forEachKey(
-    _ body: (KeyHash, borrowing Descriptor, EntriesDirectory) throws(StoreError) -> Void
-  ) throws(StoreError) {
-    for number in 0..<Layout.shardCount { try forEachKey(of: number, body) }
   }
 
   /// Calls `body` with each key that has a directory in a shard.

@@ -332,39 +332,6 @@ final class CheckRun: Sendable {
     return result
   }
 
-  // MARK: The log
-
-  /// Checks the entries that only the journal has: their bodies, in a deep check.
-  private func checkLog(_ store: CheckedStore) {
-    guard let catalog = store.catalog else { return }
-    var count = 0
-    let isDeep = options.depth == .deep
-    catalog.forEachLogged(isDeep: isDeep) { slot, key, body in
-      count += 1
-      if body == .intact || cancellation.isSet { return }
-      var suspicion = Suspicion(
-        kind: .bodyWrong, path: Array("journal/".utf8) + Layout.segment(slot.segment).bytes,
-        name: Layout.segment(slot.segment), variant: slot.variant, key: key,
-        detail: "byte \(slot.offset): the body is not what was stored")
-      if body == .unreadable {
-        suspicion.kind = .unreadable
-        suspicion.detail = "byte \(slot.offset): the system cannot read the record"
-        return reporter.tell(suspicion.finding())
-      }
-      guard let mender else {
-        return tell(suspicion.finding(lostEntries: options.forecast == .all ? 1 : 0))
-      }
-      let attempt = mender.mendLogged(slot, suspicion)
-      reporter.tell(
-        suspicion.finding(
-          outcome(attempt, isLeft: attempt != .done), lostEntries: attempt == .done ? 1 : 0))
-    }
-    reporter.change { report in
-      report.unsettled = count
-      report.entries += count
-    }
-  }
-
   // MARK: The end
 
   /// Renews the journal and removes dead sessions, if that is necessary, checks them again, and
@@ -376,7 +343,9 @@ final class CheckRun: Sendable {
     guard let mender,
       !journal.isEmpty || !staging.isEmpty || store.catalog?.isJournalWhole == false
     else { return }
-    let attempt = mender.finish(journal: journal)
+    let attempt = mender.finish(journal: journal) { slot in
+      reporter.tell(Suspicion(doubtful: slot).finding(.repaired, lostEntries: 1))
+    }
     let left = leftovers(root).suspicions + checkJournal(root, place).suspicions
     for suspicion in journal + staging {
       let outcome = outcome(attempt, isLeft: suspicion.isLeft(in: left))

@@ -228,15 +228,17 @@ extension Mender {
   /// Renews the journal if it is not whole, and removes dead sessions. Called after all shards were
   /// repaired. Another check shows what is still wrong.
   ///
-  /// - Parameter journal: the suspicions about the journal.
-  func finish(journal: [Suspicion]) -> MendAttempt {
+  /// - Parameters:
+  ///   - journal: the suspicions about the journal.
+  ///   - gaveUp: called with each entry in the log that is given up.
+  func finish(journal: [Suspicion], gaveUp: (Slot) -> Void) -> MendAttempt {
     do throws(StoreError) {
       if !catalog.isJournalWhole {
         // What has no files may be what was not read, or is going to be placed.
         if pass.missing == .wait ? !pass.foundAll : pass.hasFailed.isSet { return .none }
         if try !recovery.separateMissing() { return .none }
       }
-      try recovery.takeUpAndRenew()
+      try recovery.takeUpAndRenew(gaveUp)
       try catalog.writer.cutTornTail()
       try removeForeignSegments(journal)
       try recovery.removeUnfinished()

@@ -191,16 +191,18 @@ import Testing
   /// Where the search of a repair finds an error.
   enum Place: CaseIterable { case key, shard }
 
-  @Test(arguments: ["a", "new"] as [ByteString], Place.allCases)
-  func `what cannot be read at first is not lost`(key: ByteString, place: Place) throws {
+  @Test(arguments: [["a"], ["new", "newer"]] as [[ByteString]], Place.allCases)
+  func `what cannot be read at first is not lost`(keys: [ByteString], place: Place) throws {
     for (level, next) in [(RepairLevel.all, .all), (.safe, RepairLevel.all)] {
       let sandbox = CheckSandbox()
       try displace(sandbox, false)
-      let parts = try sandbox.directory(of: key).split(separator: "/")
-      let name = try #require(place == .key ? parts.last : parts.dropLast().last).utf8
+      let names = try keys.map { key in
+        let parts = try sandbox.directory(of: key).split(separator: "/")
+        return Array(try #require(place == .key ? parts.last : parts.dropLast().last).utf8)
+      }
       let files = FaultyFiles()
       files.faults.set { call in
-        call.kind == .open && call.name.utf8.elementsEqual(name) ? SystemError(ENOMEM) : nil
+        call.kind == .open && names.contains(Array(call.name.utf8)) ? SystemError(ENOMEM) : nil
       }
       let first = try sandbox.repair(level, fileSystem: files)
       #expect(first.report.lostEntries == 0)
@@ -283,6 +285,27 @@ import Testing
       #expect(try sandbox.bytes("journal/\(name)").starts(with: journal))
       #expect(try sandbox.repair(.all).report.lostEntries == 1)
     }
+    #expect(try sandbox.check(.deep).findings.isEmpty)
+  }
+
+  @Test(arguments: RepairLevel.allCases)
+  func `entries in the log before a damage of the journal are reported as lost`(
+    level: RepairLevel
+  ) throws {
+    let sandbox = CheckSandbox()
+    try sandbox.kill { store in
+      for number in 0..<6 { try store.put([UInt8(number)], for: ByteString("k\(number)")) }
+    }
+    let name = try #require(try sandbox.names("journal").filter { $0.hasSuffix(".log") }.max())
+    let records = try sandbox.records("journal/\(name)")
+    try sandbox.flip("journal/\(name)", at: records[records.count - 3].lowerBound + 20)
+    let forecast = try sandbox.forecast(.deep)
+    let repaired = try sandbox.repair(level)
+    for report in [forecast, repaired] {
+      #expect(report.kinds.filter { $0 == .entryDoubtful }.count == 3, "\(report.findings)")
+      #expect(report.report.lostEntries == 3)
+    }
+    #expect(try bodies(sandbox) == ["k4": [4], "k5": [5]])
     #expect(try sandbox.check(.deep).findings.isEmpty)
   }
 

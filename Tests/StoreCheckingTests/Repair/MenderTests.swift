@@ -2,6 +2,7 @@ import CLibrary
 import CacheFormat
 import CacheStore
 import CacheSystem
+import Foundation
 import SimulatedFiles
 import StoreChecking
 import TestSupport
@@ -148,6 +149,16 @@ extension RepairCase {
       _ = try sandbox.repair(.all)
       try sandbox.move("../away", to: directory)
     },
+    RepairCase(description: "a damage after entries in the log", kinds: [.entryDoubtful]) {
+      try $0.kill { store in
+        // The journal was begun by a store without a log, so the first one gets files.
+        for number in 0..<4 { try store.put([UInt8(number)], for: ByteString("logged\(number)")) }
+      }
+      let names = try $0.names("journal").filter { $0.hasSuffix(".log") }
+      let newest = "journal/\(try #require(names.max()))"
+      let records = try $0.records(newest)
+      try $0.flip(newest, at: records[records.count - 2].lowerBound + 20)
+    },
     RepairCase(description: "older metadata", kinds: [.metadataDiffers]) { sandbox in
       let name = try metadata(sandbox, "single2")
       let old = try sandbox.bytes(name)
@@ -165,6 +176,16 @@ extension RepairCase {
 }
 
 extension CheckSandbox {
+  /// Changes the store, and leaves it as a process does that is killed then: what was stored is in the log.
+  func kill(_ change: (Store) throws -> Void) throws {
+    let store = try Store(at: root, options: Options(settling: .within(seconds: 3_600)))
+    try change(store)
+    try FileManager.default.copyItem(atPath: root, toPath: path + "/killed")
+    store.close()
+    try FileManager.default.removeItem(atPath: root)
+    try FileManager.default.moveItem(atPath: path + "/killed", toPath: root)
+  }
+
   func setOwner(_ name: String, _ user: UInt32) throws {
     let result = unsafe chown(inside(name), user, gid_t.max)
     try #require(result == 0, "\(name): errno \(errno)")

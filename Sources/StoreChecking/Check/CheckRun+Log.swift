@@ -1,0 +1,55 @@
+internal import CacheFormat
+internal import CacheStore
+
+// The entries that only the journal has.
+extension CheckRun {
+  /// Checks the entries in the log: whether they count, and in a deep check their bodies.
+  func checkLog(_ store: CheckedStore) {
+    guard let catalog = store.catalog else { return }
+    var count = 0
+    let isDeep = options.depth == .deep
+    catalog.forEachLogged(isDeep: isDeep) { slot, key, body in
+      count += 1
+      if cancellation.isSet { return }
+      // A repair reports those that it gives up.
+      if mender == nil, catalog.isLost(slot) {
+        return tell(
+          Suspicion(doubtful: slot).finding(lostEntries: options.forecast == nil ? 0 : 1))
+      }
+      if body == .intact { return }
+      var suspicion = Suspicion(
+        slot, kind: .bodyWrong, key: key, "the body is not what was stored")
+      if body == .unreadable {
+        suspicion = Suspicion(
+          slot, kind: .unreadable, key: key, "the system cannot read the record")
+        return reporter.tell(suspicion.finding())
+      }
+      guard let mender else {
+        return tell(suspicion.finding(lostEntries: options.forecast == .all ? 1 : 0))
+      }
+      let attempt = mender.mendLogged(slot, suspicion)
+      reporter.tell(
+        suspicion.finding(
+          outcome(attempt, isLeft: attempt != .done), lostEntries: attempt == .done ? 1 : 0))
+    }
+    reporter.change { report in
+      report.unsettled = count
+      report.entries += count
+    }
+  }
+}
+
+extension Suspicion {
+  /// Makes a suspicion about an entry in the log.
+  fileprivate init(_ slot: Slot, kind: FindingKind, key: [UInt8]? = nil, _ detail: String) {
+    self.init(
+      kind: kind, path: Array("journal/".utf8) + Layout.segment(slot.segment).bytes,
+      name: Layout.segment(slot.segment), variant: slot.variant, key: key,
+      detail: "byte \(slot.offset): \(detail)")
+  }
+
+  /// Makes one about an entry in the log that lost records may have removed.
+  init(doubtful slot: Slot) {
+    self.init(slot, kind: .entryDoubtful, "records after it are lost")
+  }
+}
