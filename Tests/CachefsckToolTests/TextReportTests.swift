@@ -95,7 +95,10 @@ import Testing
   @Test(
     arguments: [
       (["s"], ["'cachefsck --repair safe s' repairs 1", "'cachefsck --repair all s' repairs 1"]),
-      (["--repair", "safe", "s"], ["'cachefsck --repair all s' repairs 1", "1 could not be"]),
+      (
+        ["--repair", "safe", "s"],
+        ["'cachefsck --repair all s' repairs 1", "1 could not be repaired: try --repair all"]
+      ),
       (["--repair", "all", "s"], ["2 could not be repaired"]),
       (["--repair", "all", "-n", "s t"], ["--repair safe PATH'", "--repair all PATH'"]),
       (["--deep", "--", "-s"], ["--repair safe PATH'", "--repair all PATH'"]),
@@ -109,6 +112,13 @@ import Testing
     #expect(lines.contains("  Repair: None: use that version."))
     #expect(lines.contains { $0.hasPrefix("1 belongs to another user") })
     #expect(lines.contains { $0.contains("--deep") } == (words == ["s"]))
+  }
+
+  @Test func `a safe repair that gives up what is not served says so`() throws {
+    let lines = try lines(["s"], [finding(.entryDoubtful), finding(.recordDamaged)])
+    #expect(
+      lines.contains(
+        "'cachefsck --repair safe s' repairs 2, and loses nothing that is still served."))
   }
 
   @Test func `what cannot be read may be mended by a repair of modes`() throws {

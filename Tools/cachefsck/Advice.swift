@@ -43,7 +43,10 @@ struct Advice {
     }
     let place = Self.word(verdict.argument)
     if safe > 0 {
-      lines.append("'cachefsck --repair safe \(place)' repairs \(safe), and loses nothing.")
+      let isAllServed = (verdict.tally[.entryDoubtful]?.found ?? 0) == 0
+      lines.append(
+        "'cachefsck --repair safe \(place)' repairs \(safe), and loses nothing"
+          + (isAllServed ? "." : " that is still served."))
     }
     if all > 0 {
       let too = safe > 0 ? " as well" : ""
@@ -56,7 +59,10 @@ struct Advice {
       lines.append("\(unread) cannot be read: check again when owners and modes are right.")
     }
     if never > 0 { lines.append("\(never) no repair can mend: see above what to do.") }
-    if failed > 0 { lines.append("\(failed) could not be repaired: check again, and the disk.") }
+    if failed > 0 {
+      let next = done == .safe ? "try --repair all, then check" : "check again, and"
+      lines.append("\(failed) could not be repaired: \(next) the disk.")
+    }
     if verdict.error == nil, verdict.request.depth == .quick {
       lines.append("The bodies were not read; --deep does that.")
     }
