@@ -54,7 +54,7 @@ extension RemoteCache {
   /// next offer that succeeds, and when the purge list was read; of more than 1,000 such documents,
   /// the others are not.
   package func invalidate(_ key: ByteString) {
-    if options.mode.writes { noteUnemptied(key, on: Set(servers.indices), isWaiting: true) }
+    if options.mode.writes { noteUnemptied(key, on: allServers, isWaiting: true) }
     addEmptying(of: key)
   }
 
@@ -65,7 +65,7 @@ extension RemoteCache {
       UploadQueue.Item(key: key, variant: .max, bytes: 0) { [weak self] in
         await self?.empty(key, token, isAgain: isAgain)
       } onDrop: { [weak self] in
-        self?.unemptied.withLock { $0.keys[key]?.isWaiting = false }
+        self?.unemptied.withLock { $0[key]?.isWaiting = false }
       })
   }
 
@@ -73,31 +73,27 @@ extension RemoteCache {
   /// them may have it, from a time when others were not available. On a server that has done it, the
   /// document may be a newer one of another machine.
   private func empty(_ key: ByteString, _ token: UInt64, isAgain: Bool) async {
-    let known = unemptied.withLock { $0.keys.removeValue(forKey: key)?.servers }
-    var left = known ?? Set(servers.indices)
+    let known = unemptied.withLock { $0.removeValue(forKey: key)?.servers } ?? allServers
+    var (left, now) = (known, clock.monotonic())
     let name = name(of: key)
     let document = SharedDocument(
       namespace: options.namespace, key: key, generation: purges.list.newest, responses: [])
     let bytes = SignedDocument.encode(document.encoded(), bodies: [], secret: options.secret)
     var failure: RemoteReason?
-    for index in left.sorted() {
+    for (index, time) in known.sorted(by: { $0.key < $1.key }) where time <= now {
       do throws(RemoteReason) {
         try await empty(name, bytes, on: servers[index])
-        left.remove(index)
+        left[index] = nil
       } catch {
-        if error == .open { unemptied.withLock { $0.hasRefused = true } }
+        let isAway = [.open, .unreachable, .timeout].contains(error)
+        left[index] = isAgain && !isAway ? now + Self.unemptiedPause : .min
         failure = failure ?? error
       }
     }
-    if let failure {
-      noteUnemptied(key, on: left)
-      if !isAgain { count { $0.offersFailed[failure, default: 0] += 1 } }
-      return
-    }
-    blocked.release(name, token)
-    // While this one showed that a server is back, others were refused.
-    unemptied.withLock { if $0.hasRefused { ($0.hasRefused, $0.triedAt) = (false, nil) } }
-    emptyAgain()
+    if left.isEmpty { blocked.release(name, token) } else { noteUnemptied(key, on: left) }
+    if let failure, !isAgain { count { $0.offersFailed[failure, default: 0] += 1 } }
+    // A server that was being probed may be back.
+    if left.count < known.count || failure == .open { emptyAgain() }
   }
 
   private func empty(
@@ -112,30 +108,40 @@ extension RemoteCache {
   /// The most keys whose documents are emptied again after a failure.
   private static let maximumUnemptied = 1_000
 
-  /// The shortest time between two of these attempts, in nanoseconds: one of several servers may be
-  /// away for long.
+  /// The time after which a server is asked again that answers, but does not empty a document, in
+  /// nanoseconds. If it does not answer, its breaker says when.
   private static let unemptiedPause: Int64 = 60_000_000_000
 
-  private func noteUnemptied(_ key: ByteString, on servers: Set<Int>, isWaiting: Bool = false) {
-    unemptied.withLock { state in
-      guard state.keys[key] != nil || state.keys.count < Self.maximumUnemptied else { return }
-      state.keys[key, default: Unemptied()].servers.formUnion(servers)
-      if isWaiting { state.keys[key]?.isWaiting = true }
+  private var allServers: [Int: Int64] {
+    Dictionary(uniqueKeysWithValues: servers.indices.map { ($0, .min) })
+  }
+
+  private func noteUnemptied(
+    _ key: ByteString, on servers: [Int: Int64], isWaiting: Bool = false
+  ) {
+    unemptied.withLock { keys in
+      guard keys[key] != nil || keys.count < Self.maximumUnemptied else { return }
+      keys[key, default: Unemptied()].servers.merge(servers, uniquingKeysWith: min)
+      if isWaiting { keys[key]?.isWaiting = true }
     }
   }
 
-  /// Tries again to empty documents, as the servers seem to work.
+  /// Tries again to empty documents, as a server seems to work: a few, and the next ones after each
+  /// that succeeds, so that they neither fill the queue nor all fail.
   func emptyAgain() {
     let now = clock.monotonic()
-    let keys = unemptied.withLock { state -> [ByteString] in
-      if let triedAt = state.triedAt, now - triedAt < Self.unemptiedPause { return [] }
-      let keys = state.keys.filter { !$0.value.isWaiting }.map(\.key)
-      if keys.isEmpty { return [] }
-      state.triedAt = now
-      for key in keys { state.keys[key]?.isWaiting = true }
-      return keys
+    let working = Set(servers.indices.filter { servers[$0].refusal(of: .writing) == nil })
+    let next = unemptied.withLock { keys -> [ByteString] in
+      let room = max(1, options.uploads) - keys.values.count { $0.isWaiting }
+      let due = keys.lazy.filter { _, state in
+        !state.isWaiting
+          && state.servers.contains { index, time in time <= now && working.contains(index) }
+      }
+      let next = Array(due.prefix(max(0, room)).map(\.key))
+      for key in next { keys[key]?.isWaiting = true }
+      return next
     }
-    for key in keys { addEmptying(of: key, isAgain: true) }
+    for key in next { addEmptying(of: key, isAgain: true) }
   }
 
   private func upload(

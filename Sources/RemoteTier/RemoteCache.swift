@@ -25,22 +25,15 @@ public final class RemoteCache: Sendable {
   let queue: UploadQueue
   /// A key whose document must be emptied.
   struct Unemptied {
-    /// The numbers of the servers that have not done it.
-    var servers: Set<Int> = []
+    /// The numbers of the servers that have not done it, with the times before which they are not
+    /// asked again.
+    var servers: [Int: Int64] = [:]
     /// Whether that waits in the queue.
     var isWaiting = false
   }
 
-  struct UnemptiedKeys {
-    var keys: [ByteString: Unemptied] = [:]
-    /// When they were tried again.
-    var triedAt: Int64?
-    /// Whether the breaker of a server has refused to try one.
-    var hasRefused = false
-  }
-
   /// The keys whose documents are not emptied yet.
-  let unemptied = Lock(UnemptiedKeys())
+  let unemptied = Lock<[ByteString: Unemptied]>([:])
   /// The digests of bodies of which a server has other bytes.
   let damagedBodies = Lock<Set<[UInt8]>>([])
   private let names: [String]

@@ -34,14 +34,20 @@ struct InvalidationTests {
     #expect(await machine.lookUp(key) == .failure(.purged))
   }
 
-  @Test("what could not be emptied is tried again after the next offer")
-  func again() async throws {
-    let server = MemoryServer()
+  /// Makes two machines; the first one could not empty the document of ``key``.
+  private func machinesAfterFailure(_ server: MemoryServer) async throws -> (Machine, Machine) {
     let (one, two) = (try Machine(server), try Machine(server))
-    await one.offer(key, [1])
+    await two.offer(key, [1])
     server.setFault { $0.method.rawValue == "PUT" ? .status(500) : nil }
     one.tier.invalidate(key)
     await one.tier.drain()
+    return (one, two)
+  }
+
+  @Test("what could not be emptied is tried again after the next offer")
+  func again() async throws {
+    let server = MemoryServer()
+    let (one, two) = try await machinesAfterFailure(server)
     server.setFault { _ in nil }
     #expect(await two.lookUp(key) == .success([1]))
     await one.offer("GET http://a.test/y", [2])
@@ -53,20 +59,16 @@ struct InvalidationTests {
   @Test("what could not be emptied is tried again when the purge list was read")
   func againWithPurges() async throws {
     let server = MemoryServer()
-    let (one, two) = (try Machine(server), try Machine(server))
-    await two.offer(key, [1])
-    server.setFault { $0.method.rawValue == "PUT" ? .status(500) : nil }
-    one.tier.invalidate(key)
-    await one.tier.drain()
+    let (one, two) = try await machinesAfterFailure(server)
     server.setFault { _ in .status(500) }
     await one.tier.followPurges(within: 0)
     await one.tier.drain()
-    #expect(one.tier.unemptied.withLock { Array($0.keys.keys) } == [key])
+    #expect(one.tier.unemptied.withLock { Array($0.keys) } == [key])
     server.setFault { _ in nil }
     one.time.advance(bySeconds: 100)
     await one.tier.followPurges(within: 0)
     await one.tier.drain()
-    #expect(one.tier.unemptied.withLock { $0.keys }.isEmpty)
+    #expect(one.tier.unemptied.withLock { $0 }.isEmpty)
     #expect(await two.lookUp(key) == .failure(.noVariant))
   }
 
@@ -103,22 +105,64 @@ struct InvalidationTests {
     #expect(machine.tier.statistics.offersFailed.values.reduce(0, +) == 1)
   }
 
-  @Test("when a server is back, everything is emptied that could not be")
+  private let keys = (0..<20).map { ByteString("GET http://a.test/\($0)") }
+
+  @Test("when a server is back, everything is emptied that was refused while that was not known")
   func back() async throws {
     let server = MemoryServer()
     let (one, two) = (try Machine(server), try Machine(server))
-    let keys = (0..<6).map { ByteString("GET http://a.test/\($0)") }
-    // The probe may be the one of which there is no document.
-    for key in keys.dropFirst() { await two.offer(key, [1]) }
+    for key in keys { await two.offer(key, [1]) }
     server.setFault { _ in .failure(.cannotConnect) }
     for key in keys { one.tier.invalidate(key) }
     await one.tier.drain()
-    server.setFault { _ in nil }
+    let gate = Gate()
+    let paths = Set(keys.map { "/team/" + ObjectName.document(of: $0, in: "default").path })
+    server.setFault { paths.contains($0.url.target) ? .hold(gate) : nil }
     one.time.advance(bySeconds: 100)
     await one.tier.followPurges(within: 0)
+    await eventually {
+      one.tier.unemptied.withLock { $0.count == 19 && !$0.values.contains { $0.isWaiting } }
+    }
+    gate.open()
     await one.tier.drain()
-    #expect(one.tier.unemptied.withLock { $0.keys }.isEmpty)
-    for key in keys.dropFirst() { #expect(await two.lookUp(key) == .failure(.noVariant)) }
+    #expect(one.tier.unemptied.withLock { $0 }.isEmpty)
+    for key in keys { #expect(await two.lookUp(key) == .failure(.noVariant)) }
+  }
+
+  @Test("an offer to a server that is back empties what was refused while another one took offers")
+  func backAmongSeveral() async throws {
+    let server = MemoryServer()
+    let bases = ["http://a.test/team/", "http://b.test/team/"]
+    let (one, two) = (try Machine(server, bases: bases), try Machine(server, bases: bases))
+    for key in keys { await two.offer(key, [1]) }
+    server.setFault { $0.url.host == "b.test" ? .failure(.cannotConnect) : nil }
+    for key in keys { one.tier.invalidate(key) }
+    await one.tier.drain()
+    await one.offer("GET http://a.test/y", [2])
+    await one.tier.drain()
+    #expect(one.tier.unemptied.withLock { $0.count } == 20)
+    server.setFault { _ in nil }
+    one.time.advance(bySeconds: 2)
+    for number in 0..<10 { await one.offer("GET http://b.test/\(number)", [2]) }
+    await one.tier.drain()
+    #expect(one.tier.unemptied.withLock { $0 }.isEmpty)
+    for key in keys { #expect(await two.lookUp(key) == .failure(.noVariant)) }
+  }
+
+  @Test("what is tried again does not fill the queue")
+  func fewAtOnce() async throws {
+    let server = MemoryServer()
+    let machine = try Machine(server) { $0.maximumWaitingOffers = 4 }
+    for key in keys { await machine.offer(key, [1]) }
+    server.setFault { $0.method.rawValue == "PUT" ? .status(507) : nil }
+    for key in keys { machine.tier.invalidate(key) }
+    await machine.tier.drain()
+    server.setFault { _ in nil }
+    let dropped = machine.tier.statistics.offersDropped
+    await machine.offer("GET http://a.test/y", [2])
+    await machine.tier.drain()
+    #expect(machine.tier.unemptied.withLock { $0 }.isEmpty)
+    #expect(machine.tier.statistics.offersDropped == dropped)
   }
 
   @Test("what was not emptied because too much waits is tried again")
