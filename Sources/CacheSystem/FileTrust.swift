@@ -66,41 +66,49 @@ package enum UserPath {
   /// link, a pipe, or where everyone may write a folder; `nil` if there is none. A regular file does not
   /// count, because it is replaced, or checked when it is opened; nor does a folder in which the path
   /// goes on, without a link, to one of the user's own.
+  ///
+  /// A missing folder counts as in ``upwards(from:)``, because whoever writes there makes it.
   package static func planted(on path: [UInt8]) -> [UInt8]? {
     // As many links as Linux follows; path_resolution(7).
     var links = 40
-    return planted(on: path, following: &links)
+    return planted(on: path, following: &links).planted
   }
 
-  private static func planted(on path: [UInt8], following links: inout Int) -> [UInt8]? {
+  /// Returns the planted part, and the one around the last folder of the user's own, to which `..` may
+  /// lead back.
+  private static func planted(
+    on path: [UInt8], following links: inout Int
+  ) -> (planted: [UInt8]?, above: [UInt8]?) {
     let slash = UInt8(ascii: "/")
     var place: [UInt8] = []
     var (planted, above): ([UInt8]?, [UInt8]?) = (nil, nil)
-    for part in path.split(separator: slash) {
+    for part in path.split(separator: slash) where !part.elementsEqual(".".utf8) {
+      let before = place
       if !place.isEmpty || path.first == slash { place.append(slash) }
       place += part
+      let found = try? RealFileSystem().status(userPath: place, followsLink: false)
       // The folder above has another owner for good reasons.
       if part.elementsEqual("..".utf8) {
         planted = planted ?? above
+        if found == nil { place = split(before).folder }
         continue
       }
-      let found = try? RealFileSystem().status(userPath: place, followsLink: false)
       guard let found, found.kind != .file else { continue }
       if planted == nil, mayBePlanted(found, place) { planted = place }
       switch found.kind {
       case .directory where planted != nil && found.isOwn: (planted, above) = (nil, planted)
       case .link where planted == nil:
         // One's own link may lead to a planted one.
-        guard links > 0 else { return place }
+        guard links > 0 else { return (place, nil) }
         links -= 1
         guard let target = linkTarget(place) else { continue }
         let start = target.first == slash ? [] : split(place).folder + [slash]
-        planted = Self.planted(on: start + target, following: &links)
+        (planted, above) = Self.planted(on: start + target, following: &links)
       default: break
       }
-      if found.kind == .link, planted != nil { return planted }
+      if found.kind == .link, planted != nil { break }
     }
-    return planted
+    return (planted, above)
   }
 
   private static func mayBePlanted(_ file: FileStatus, _ path: [UInt8]) -> Bool {

@@ -88,8 +88,20 @@ struct FileTrustTests {
         UserPath.planted(on: Array("\(shared)/out\(end)".utf8)) == Array("\(shared)/out".utf8),
         "\(end)")
     }
-    for end in ["/..", "/out/inner", "/out/inner/new"] {
+    for end in ["/..", "/out/inner", "/out/inner/new", "/none/../new"] {
       #expect(UserPath.planted(on: Array("\(shared)\(end)".utf8)) == nil, "\(end)")
+    }
+    // A `..` leads back from a link of one's own to what it leads to, and from a folder that will be
+    // made to the one in which it is made.
+    try FileManager.default.createSymbolicLink(
+      atPath: "\(folder.path)/own", withDestinationPath: inner)
+    #expect(UserPath.planted(on: Array("\(folder.path)/own/new".utf8)) == nil)
+    for path in [
+      "own/../new", "own/../inner/../new", "shared/none/../out/new", "a/./../b/c/../../shared/out",
+    ] {
+      #expect(
+        UserPath.planted(on: Array("\(folder.path)/\(path)".utf8)) == Array("\(shared)/out".utf8),
+        "\(path)")
     }
     // A group works together.
     unsafe #expect(chmod(shared, 0o2775) == 0)
