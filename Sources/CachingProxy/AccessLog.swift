@@ -157,9 +157,12 @@ package final class AccessLog: ProxyObserver {
 
   private static func open(_ destination: Destination) throws(ProxyError) -> Int32 {
     guard case .file(let path) = destination else { return 1 }
-    // In a folder like /tmp another user may have put a link there, or a file, to read the log.
-    if UserPath.isPlanted(path) {
-      throw ProxyError(.log, subject: path, detail: "it belongs to another user; use another file")
+    // In a folder like /tmp another user may have put a link there, or a file, to read the log; also
+    // since it was opened before.
+    if UserPath.isPlanted(path) || UserPath.planted(on: Array(path.utf8)) != nil {
+      throw ProxyError(
+        .log, subject: path,
+        detail: "it, or a part of its path, belongs to another user; use another file")
     }
     // Safety: the path is a C string that is valid during the call.
     let descriptor = unsafe CLibrary.open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o640)

@@ -102,6 +102,29 @@ private func urls(_ path: String) throws -> [String] {
     #expect(lines.contains("# 5 lines were left out, as the log could not be written"))
   }
 
+  @Test(.enabled(if: geteuid() == 0, "another user's files are needed"))
+  func `is not opened again in a folder that another user has put in place of the old one`()
+    async throws
+  {
+    let (shared, inner, victim) = (folder + "/shared", folder + "/shared/inner", folder + "/victim")
+    try FileManager.default.createDirectory(atPath: inner, withIntermediateDirectories: true)
+    let failures = Mutex(0)
+    let log = try AccessLog(.file(inner + "/log"), format: .text) { _ in
+      failures.withLock { $0 += 1 }
+    }
+    // Safety: the paths are passed as zero-terminated copies that live during the calls.
+    unsafe #expect(chmod(shared, 0o1777) == 0 && rename(inner, shared + "/old") == 0)
+    try FileManager.default.createDirectory(atPath: inner, withIntermediateDirectories: false)
+    unsafe #expect(symlink(victim, inner + "/log") == 0)
+    for path in [inner, inner + "/log"] { unsafe #expect(lchown(path, 65_534, 65_534) == 0) }
+    log.reopen()
+    await eventually { unsafe failures.withLock { $0 } > 0 || access(victim, F_OK) == 0 }
+    log.answered(record(1))
+    try await onThread { log.close() }
+    #expect(!FileManager.default.fileExists(atPath: victim))
+    #expect(try urls(shared + "/old/log") == ["/1"])
+  }
+
   private func content(_ name: String) throws -> String {
     try String(contentsOfFile: folder + "/" + name, encoding: .utf8)
   }
