@@ -14,11 +14,11 @@ final class ClientAcceptor: Sendable {
     let hasRoom: @Sendable (_ waiting: Int) -> Bool
     /// Takes over a connection that does not begin with `CONNECT`.
     let request: @Sendable (NewClient) -> Void
-    /// Takes over a connection with the head of a `CONNECT`, and the bytes after it; `nil` if no
-    /// connection is looked at.
+    /// Takes over a connection with the head of a `CONNECT`, which was read; `nil` if no connection
+    /// is looked at.
     let connect: Connect?
 
-    typealias Connect = @Sendable (NewClient, _ head: [UInt8], _ first: [UInt8]) -> Void
+    typealias Connect = @Sendable (NewClient, _ head: [UInt8]) -> Void
   }
 
   private let listener: Int32
@@ -117,7 +117,7 @@ final class ClientAcceptor: Sendable {
 
   private func close(_ client: WaitingClient) {
     // Whoever has begun a CONNECT gets an answer.
-    if client.head.isEmpty { client.client.close() } else { connect(client, []) }
+    if client.head.isEmpty { client.client.close() } else { connect(client) }
   }
 
   /// Looks at the bytes of a client; returns it if it has to send more.
@@ -127,13 +127,13 @@ final class ClientAcceptor: Sendable {
     case .wait: return waiting
     case .gone: waiting.client.close()
     case .request: receivers.request(waiting.client)
-    case .connect(let first): connect(waiting, first)
+    case .connect: connect(waiting)
     }
     return nil
   }
 
-  private func connect(_ waiting: WaitingClient, _ first: [UInt8]) {
+  private func connect(_ waiting: WaitingClient) {
     guard let connect = receivers.connect else { return waiting.client.close() }
-    connect(waiting.client, waiting.head, first)
+    connect(waiting.client, waiting.head)
   }
 }

@@ -61,8 +61,8 @@ struct WaitingClient {
     case gone
     /// A request that is not `CONNECT`. None of its bytes has been read.
     case request
-    /// A `CONNECT`, whose head was read, with the bytes that came after it.
-    case connect(first: [UInt8])
+    /// A `CONNECT`. Its head was read, and nothing after it.
+    case connect
   }
 
   let client: NewClient
@@ -102,17 +102,15 @@ struct WaitingClient {
 
   private mutating func readHead() -> Wish {
     while true {
-      let (bytes, isOpen) = receive(ConnectHead.maximumBytes - head.count, 0)
+      let (bytes, isOpen) = receive(ConnectHead.maximumBytes - head.count, Int32(MSG_PEEK))
       if bytes.isEmpty { return isOpen ? .wait : .gone }
       let seen = head.count
       head += bytes
-      if let length = ConnectHead.length(in: head, after: seen) {
-        let first = Array(head[length...])
-        head.removeSubrange(length...)
-        return .connect(first: first)
-      }
+      let length = ConnectHead.length(in: head, after: seen)
+      if let length { head.removeSubrange(length...) }
+      _ = receive(head.count - seen, 0)
       // Without an end the head is refused.
-      if head.count >= ConnectHead.maximumBytes { return .connect(first: []) }
+      if length != nil || head.count >= ConnectHead.maximumBytes { return .connect }
     }
   }
 

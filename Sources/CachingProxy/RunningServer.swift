@@ -51,15 +51,14 @@ final class RunningServer: Sendable {
       : ServerDaemon(core: core, isEncrypted: true, options: options, connectionLimit: limit)
     let connect = desk.flatMap { desk -> ClientAcceptor.Receivers.Connect? in
       guard options.origin == nil else { return nil }
-      return { client, head, first in
+      return { client, head in
         if let secure, let interceptor = core.interceptor,
-          let isOpen = interceptor.admit(client, head: head, first: first)
+          let isOpen = interceptor.admit(client, head: head)
         {
           if isOpen { secure.add(client) }
           return
         }
-        desk.connect(
-          SocketEnd(client.descriptor), from: client.addressText, head: head, first: first)
+        desk.connect(SocketEnd(client.descriptor), from: client.addressText, head: head)
       }
     }
     guard core.watch != nil, tunnels == nil || desk != nil, let daemon,

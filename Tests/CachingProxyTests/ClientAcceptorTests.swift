@@ -22,7 +22,7 @@ import Testing
       let bound = try ListeningSocket.open(ListenAddress(host: "127.0.0.1", port: 0))
       port = bound.address.port
       let handed = handed
-      let connect: ClientAcceptor.Receivers.Connect = { client, head, _ in
+      let connect: ClientAcceptor.Receivers.Connect = { client, head in
         handed.change { $0.connects.append(head) }
         client.close()
       }

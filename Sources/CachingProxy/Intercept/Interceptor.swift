@@ -33,12 +33,10 @@ final class Interceptor: Sendable {
 
   /// Answers a `CONNECT`, so that TLS with the client can begin.
   ///
-  /// - Parameter first: The bytes that the client has sent after the head. The server library reads
-  ///   from the socket alone, so there must be none.
   /// - Returns: `nil` if the connection has to become a tunnel, or has to be refused as one; false
   ///   if the client has gone, and its connection is closed.
-  func admit(_ client: NewClient, head bytes: [UInt8], first: [UInt8]) -> Bool? {
-    guard first.isEmpty, ConnectHead.length(in: bytes) != nil, let head = try? ConnectHead(bytes),
+  func admit(_ client: NewClient, head bytes: [UInt8]) -> Bool? {
+    guard ConnectHead.length(in: bytes) != nil, let head = try? ConnectHead(bytes),
       let target = InterceptedTarget(head), rules.mayIntercept(head, target),
       !isLeftAlone(head.host)
     else { return nil }

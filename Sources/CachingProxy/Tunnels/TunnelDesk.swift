@@ -47,9 +47,10 @@ final class TunnelDesk: Sendable {
   /// Answers a `CONNECT`: with a tunnel, or with a refusal.
   ///
   /// - Parameters:
-  ///   - head: The bytes of the head; too many if the head has no end.
-  ///   - first: The bytes that the client has sent after the head.
-  func connect(_ client: any TunnelEnd, from address: String, head bytes: [UInt8], first: [UInt8]) {
+  ///   - client: The connection, from which the head was read, and nothing after it.
+  ///   - address: The address of the client.
+  ///   - bytes: The bytes of the head; too many if the head has no end.
+  func connect(_ client: any TunnelEnd, from address: String, head bytes: [UInt8]) {
     var note = AnswerNote(start: core.clock.now(), method: "CONNECT")
     do throws(RequestRefusal) {
       guard ConnectHead.length(in: bytes) != nil else {
@@ -62,7 +63,7 @@ final class TunnelDesk: Sendable {
       let target = TunnelTarget(
         host: head.host, port: head.port, via: core.identity.via, allows: rules.allows)
       Task(priority: .userInitiated) { [note] in
-        await connect(client, from: address, first, target, note)
+        await connect(client, from: address, target, note)
       }
     } catch {
       if note.url.isEmpty { note.url = TargetText.withoutCredentials(Self.target(bytes)) }
@@ -71,15 +72,14 @@ final class TunnelDesk: Sendable {
   }
 
   private func connect(
-    _ client: any TunnelEnd, from address: String, _ first: [UInt8], _ target: TunnelTarget,
-    _ note: AnswerNote
+    _ client: any TunnelEnd, from address: String, _ target: TunnelTarget, _ note: AnswerNote
   ) async {
     do throws(TransportError) {
       let server = try await transport.connect(to: target)
       let head = TunnelAnswer.established(via: core.identity.via)
       core.notify { $0.tunnelBegan() }
       add(
-        Relay(client: client, server: server, head: head, first: (first, []), idle: idle) {
+        Relay(client: client, server: server, head: head, first: ([], []), idle: idle) {
           [self] result in
           leave()
           var tunnel = note
