@@ -145,7 +145,7 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
       ("the configuration of the transport is invalid", "change what it names in the network setup")
     case .connectionLost:
       ("the connection ended before there was an answer", "try again")
-    case .truncatedBody: ("the body ended too early", "try again")
+    case .truncatedBody: ("the body is incomplete", "try again")
     case .headTooLarge:
       ("the fields of the answer are too large", "report this to the operator of the server")
     case .protocolViolation:

@@ -280,7 +280,7 @@ private func get(_ port: UInt16, _ target: String = "/", _ fields: String = "") 
       record.cacheStatus?.description
         == "OfflineCache; fwd=uri-miss; detail=\"origin-truncatedBody\"")
     #expect(
-      record.reason == "nothing is stored for it; the origin has failed: the body ended too early")
+      record.reason == "nothing is stored for it; the origin has failed: the body is incomplete")
   }
 
   @Test func `offline answers from the store alone`() async throws {

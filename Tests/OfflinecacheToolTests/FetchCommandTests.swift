@@ -281,7 +281,7 @@ import ToolTesting
     try tool.write(Array("before".utf8), to: tool.path("page"))
     let result = try tool.run("fetch", "\(origin.base)/a", "-o", tool.path("page"))
     #expect(result.status == 2)
-    #expect(result.errors.hasPrefix("offlinecache: \(origin.base)/a: the body ended too early"))
+    #expect(result.errors.hasPrefix("offlinecache: \(origin.base)/a: the body is incomplete"))
     #expect(try tool.read(tool.path("page")) == Array("before".utf8))
     #expect(try tool.run("ls").lines == [])
   }
