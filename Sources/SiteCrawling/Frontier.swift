@@ -69,7 +69,9 @@ struct Frontier {
       waitingCount -= 1
       if !host.waiting.isEmpty { ready.append(origin) }
       switch rules {
-      case .failure(let fault): return .leave(item, .failed(fault.reason))
+      case .failure(let fault):
+        let words = "nothing is fetched from its host without its robots.txt: \(fault.reason)"
+        return .leave(item, .failed(words))
       case .success(let rules) where !rules.allows(item.url): return .leave(item, .disallowed)
       case .success: break
       }

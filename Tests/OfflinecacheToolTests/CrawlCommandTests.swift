@@ -96,6 +96,10 @@ import ToolTesting
     origin.stop()
     let failed = try tool.run("crawl", "http://localhost:1/")
     #expect(failed.status == 2 && failed.text.contains("no connection can be made"))
+    #expect(
+      failed.text.hasPrefix(
+        "http://localhost:1/: nothing is fetched from its host without its robots.txt: "
+          + "http://localhost:1/robots.txt: "), "\(failed.text)")
     #expect(try tool.run("crawl").status == 64)
     #expect(try tool.run("crawl", "ftp://a/").status == 64)
     #expect(try tool.run("crawl", "http://me:secret@localhost/").status == 2)

@@ -29,7 +29,10 @@ import Testing
     guard case .failed(let reason) = crawl.outcomes["http://a.test/"] else {
       return #expect(Bool(false))
     }
-    #expect(reason.hasPrefix("http://a.test/robots.txt: it came with a content coding"))
+    #expect(
+      reason.hasPrefix(
+        "nothing is fetched from its host without its robots.txt: http://a.test/robots.txt: it came "
+          + "with a content coding"))
   }
 
   /// RFC 9309, section 2.4.

@@ -108,7 +108,7 @@ final class CrawlReport: Sendable {
       let word = Refusal.isNotFound(status) ? "not_found" : "failed"
       return (word, "\(url): \(Refusal.text(status, nil, remedy: "correct the link"))")
     case .failed(let reason):
-      return ("failed", reason.hasPrefix(url) ? reason : "\(url): \(reason)")
+      return ("failed", reason.hasPrefix("\(url): ") ? reason : "\(url): \(reason)")
     case .disallowed:
       // Links to what robots.txt excludes are usual; a start page is not.
       guard asJSON || item.referrer == nil else { return nil }
