@@ -102,7 +102,7 @@ import ToolTesting
           + "http://localhost:1/robots.txt: "), "\(failed.text)")
     #expect(try tool.run("crawl").status == 64)
     #expect(try tool.run("crawl", "ftp://a/").status == 64)
-    #expect(try tool.run("crawl", "http://me:secret@localhost/").status == 2)
+    #expect(try tool.run("crawl", "http://me:secret@localhost/").status == 64)
   }
 
   @Test func `a limit of the store ends it, and is named with its option`() throws {

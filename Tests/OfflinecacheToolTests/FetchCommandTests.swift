@@ -328,7 +328,8 @@ import ToolTesting
     let (tool, origin) = (ToolRun(), try LoopbackOrigin())
     defer { origin.stop() }
     let host = origin.base.dropFirst("http://".count)
-    let result = try tool.run("fetch", "http://user:secret@\(host)/a", "http://\(host)/b@c")
+    let list = "http://user:secret@\(host)/a\nhttp://\(host)/b@c\n"
+    let result = try tool.run("fetch", "--urls-from", "-", input: Array(list.utf8))
     #expect(result.status == 2)
     #expect(
       result.errors.hasPrefix(

@@ -19,6 +19,12 @@ import ToolTesting
     ),
     ("http://a b/", "http://a b/: the URL has a blank in its host; remove it"),
     ("ftp://alice:secret@h/x", "ftp://h/x: the scheme is not supported; only http and https are"),
+    (
+      "http://alice:secret@h/x",
+      "http://h/x: a URL with a name or password is refused, because it may stay in the shell's "
+        + "history, in lists and logs; leave them out, and give --user NAME@HOST, which asks for the "
+        + "password"
+    ),
   ])
   func `an argument that is no URL to fetch is named with cause and remedy`(
     url: String, message: String

@@ -61,11 +61,7 @@ enum CrawlCommand: ToolCommand {
 
   static func run(_ invocation: Invocation) async throws -> ExitStatus {
     let addresses = invocation[urls]
-    let starts = try addresses.map { address in
-      let url = try NormalizedURL(address)
-      try AddressList.checkCredentials(address, url)
-      return url
-    }
+    let starts = try addresses.map { try NormalizedURL($0) }
     let setup = try NetworkOptions.setup(invocation)
     var clientOptions = ClientOptions(transport: NetworkOptions.transportOptions(invocation))
     clientOptions.fingerprintKey = try FingerprintOption.read(invocation)

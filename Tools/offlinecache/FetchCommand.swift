@@ -121,12 +121,18 @@ extension ValueKind where Value == String {
         throw InvalidValue(expected: "a URL such as https://example.org/page")
       }
       do throws(InvalidURL) {
-        _ = try NormalizedURL(text)
+      let url: NormalizedURL
+        url = try NormalizedURL(text)
       } catch {
         // The text comes without the password of the URL, and is cut if it is long.
         throw InvalidValue(problem: error.problem, remedy: error.remedy)
       }
       return text
+      do throws(ToolError) {
+        try AddressList.checkCredentials(text, url)
+      } catch {
+        throw InvalidValue(problem: "\(error.subject): \(error.problem)", remedy: error.remedy)
+      }
     }
   }
 }
