@@ -55,15 +55,31 @@ extension Store {
   /// - Complexity: O(all entries). The records of those that may be old enough are read.
   @discardableResult
   public func remove(createdBefore moment: Timestamp) throws(StoreError) -> Int {
+    try remove(createdBefore: moment, while: { true })
+  }
+
+  /// Does the same as ``remove(createdBefore:)``, but ends when `goesOn` returns false.
+  package func remove(
+    createdBefore moment: Timestamp, while goesOn: () -> Bool
+  ) throws(StoreError) -> Int {
     let second = moment.nanoseconds / 1_000_000_000
-    return try removeAll(.age, among: { !$0.isPinned && Int64($0.createdSeconds) <= second }) {
-      $0.created < moment
-    }
+    return try removeAll(
+      .age, among: { !$0.isPinned && Int64($0.createdSeconds) <= second }, while: goesOn
+    ) { $0.created < moment }
+  }
+
+  /// Removes all entries that match; ends when `goesOn` returns false.
+  ///
+  /// - Returns: the number of entries removed.
+  package func remove(
+    while goesOn: () -> Bool, where matches: (EntryInfo) -> Bool
+  ) throws(StoreError) -> Int {
+    try removeAll(.asked, while: goesOn, where: matches)
   }
 
   private func removeAll(
     _ reason: RemovalReason, among candidates: (Slot) -> Bool = { _ in true },
-    where matches: (EntryInfo) -> Bool
+    while goesOn: () -> Bool = { true }, where matches: (EntryInfo) -> Bool
   ) throws(StoreError) -> Int {
     if isReadOnly { throw .readOnly(path) }
     try reader.checkReadable()
@@ -79,8 +95,9 @@ extension Store {
     // One that cannot be read keeps no other.
     var failure: StoreError?
     var cursor = SlotCursor()
-    while let located = cursor.next(in: catalog) {
+    search: while let located = cursor.next(in: catalog) {
       for place in located where candidates(place.slot) {
+        guard goesOn() else { break search }
         do throws(StoreError) {
           if try remove(place, reason, where: matches) { count += 1 }
         } catch  where error.mayBeOfOneEntry { failure = error }

@@ -22,6 +22,7 @@ package enum Interruption {
 
   private struct State {
     var signal: Int32?
+    var end: ExitStatus?
     var handlers: [@Sendable () -> Void] = []
     var replacement: (@Sendable (Int32) -> Void)?
   }
@@ -90,6 +91,10 @@ package enum Interruption {
     _ = signal(SIGHUP, noteSignal)
   }
 
+  /// Notes that the work is done, and only tidying up is left: a process that is ended by force then has
+  /// this status.
+  package static func finish(_ status: ExitStatus) { state.withLock { $0.end = status } }
+
   private static func request(_ number: Int32) {
     let handlers = state.withLock { state in
       state.signal = number
@@ -119,7 +124,8 @@ package enum Interruption {
     } while replacement != nil
     request(Int32(number))
     Poll.isReady(descriptor, for: POLLIN, milliseconds: Int32(patience * 1000))
-    _exit(Int32(statuses.signal(Int32(number)).rawValue))
+    let status = state.withLock { $0.end } ?? statuses.signal(Int32(number))
+    _exit(Int32(status.rawValue))
   }
 }
 

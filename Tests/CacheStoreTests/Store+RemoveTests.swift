@@ -36,6 +36,19 @@ import Testing
     #expect(sandbox.bodies == [])
   }
 
+  @Test func `a removal that is ended returns what it removed until then`() throws {
+    let store = try sandbox.open()
+    for number in 0..<5 { try store.put([1], for: ByteString("k\(number)")) }
+    var rounds = 0
+    func goesOn() -> Bool {
+      rounds += 1
+      return rounds % 3 != 0
+    }
+    #expect(try store.remove(while: goesOn) { $0.key.hasPrefix("k") } == 2)
+    #expect(try store.remove(createdBefore: .distantFuture, while: goesOn) == 2)
+    #expect(store.statistics.entries == 1)
+  }
+
   @Test func `an entry that cannot be read is not passed over, and keeps no other`() throws {
     let files = FaultyFiles()
     let store = try sandbox.open(Options(fileSystem: files), settling: .within(seconds: 3_600))

@@ -1,6 +1,10 @@
+import CLibrary
+import CommandLineTools
 import Foundation
 import Testing
 import ToolTesting
+
+@testable import offlinecache
 
 @Suite struct EntriesTests {
   @Test(arguments: [0, 1, 4096, 1_000_003])
@@ -185,3 +189,26 @@ import ToolTesting
     #expect(try tool.run("ls").lines == [])
   }
 }
+
+  @Test func `a removal that was interrupted says how many it removed`() async throws {
+    let tool = ToolRun()
+    #expect(try tool.run("put", "a", "-", "--tag", "t", input: [1]).status == 0)
+    for words in [["--prefix", "a"], ["--tag", "t"], ["--older-than", "0"]] {
+      let arguments = ["--store", tool.store, "rm"] + words
+      let result = try await #require(
+        processExitsWith: .exitCode(143), observing: [\.standardErrorContent]
+      ) { [arguments = arguments as [String]] in
+        Interruption.watch(patience: 3600)
+        kill(getpid(), SIGTERM)
+        while Interruption.requested == nil { sched_yield() }
+        let parsed = try Declarations.tool.parse(arguments.map { Argument($0) }, width: 80)
+        guard case .run(let invocation) = parsed else { return }
+        do {
+          exit(Int32(try RemoveCommand.run(invocation).rawValue))
+        } catch is Interrupted { exit(143) }
+      }
+      let errors = String(decoding: result.standardErrorContent, as: UTF8.self)
+      #expect(errors == "removed 0 entries\n")
+      #expect(try tool.run("ls").lines == ["a"])
+    }
+  }

@@ -53,12 +53,15 @@ enum RemoveCommand: ToolCommand {
         status = try remove(invocation[keys], from: store)
       } else {
         Report.done("removed", try removeMany(invocation, from: store))
+        if !invocation[all] { try Interruption.check() }
       }
       if invocation[purge] {
         try store.purge()
       } else if Terminal.isTerminal(2) {
         printMessage("the journal still names the removed entries; --purge rewrites it at once")
       }
+      // The files of all entries may take long to delete, which the next command goes on with.
+      Interruption.finish(status)
       return status
     }
   }
@@ -78,20 +81,25 @@ enum RemoveCommand: ToolCommand {
   /// Removes entries by prefix, tag or age, or all; returns how many were removed.
   private static func removeMany(_ invocation: Invocation, from store: Store) throws -> Int {
     var removed = 0
+    let goesOn = { Interruption.requested == nil }
     do {
       for prefix in invocation.all(prefixes) {
-        let count = try store.remove(prefix: ByteString(prefix))
-        if count == 0 { Report.notFound(prefix: prefix) }
+        let start = ByteString(prefix)
+        let count = try store.remove(while: goesOn) { $0.key.hasPrefix(start) }
+        if count == 0, goesOn() { Report.notFound(prefix: prefix) }
         removed += count
       }
-      for tag in invocation.all(tags) { removed += try store.remove(tag: ByteString(tag)) }
+      for tag in invocation.all(tags) {
+        let tag = ByteString(tag)
+        removed += try store.remove(while: goesOn) { $0.tags.contains(tag) }
+      }
     } catch {
       Report.done("removed", removed)
       throw error
     }
     if !invocation.all(prefixes).isEmpty || !invocation.all(tags).isEmpty { return removed }
     if let age = invocation[age] {
-      return try store.remove(createdBefore: secondsFromNow(-age.seconds))
+      return try store.remove(createdBefore: secondsFromNow(-age.seconds), while: goesOn)
     }
     let count = store.statistics.entries
     try store.removeAll()
