@@ -91,6 +91,21 @@ import ToolTesting
     ] { #expect(json.contains(member)) }
   }
 
+  @Test func `the times of a response are shown as dates`() throws {
+    let tool = ToolRun()
+    let put = try tool.run(
+      "put", "k", "-", "--info", "http-request-time:1796082635593288786", "--info",
+      "http-response-time:soon", "--info", "time:1796082635593288786")
+    #expect(put.status == 0)
+    let table = try tool.run("show", "k").lines.filter { $0.hasPrefix("info") }
+    #expect(
+      table == [
+        "info      http-request-time: 2026-11-30T23:50:35Z", "info      http-response-time: soon",
+        "info      time: 1796082635593288786",
+      ])
+    #expect(try tool.run("show", "k", "--json").text.contains("\"1796082635593288786\""))
+  }
+
   @Test func `an entry that cannot be pinned is stored, and the message says so`() throws {
     let tool = ToolRun()
     #expect(try tool.run("limit", "--pinned-bytes", "4KiB").status == 0)
@@ -188,7 +203,6 @@ import ToolTesting
     #expect(all.errors == "removed 1 entry\n")
     #expect(try tool.run("ls").lines == [])
   }
-}
 
   @Test func `a removal that was interrupted says how many it removed`() async throws {
     let tool = ToolRun()
@@ -212,3 +226,4 @@ import ToolTesting
       #expect(try tool.run("ls").lines == ["a"])
     }
   }
+}

@@ -36,10 +36,19 @@ enum ShowCommand: ToolCommand {
     table.add(["expires", info.expires.map(dateText) ?? "never"])
     table.add(["pinned", info.isPinned ? "yes" : "no"])
     for tag in info.tags { table.add(["tag", terminalSafe(tag.bytes)]) }
-    for field in info.userInfo { table.add(["info", text(field)]) }
+    for field in info.userInfo { table.add(["info", text(of: field)]) }
     if let status = info.status { table.add(["status", "\(status)"]) }
     for field in info.fields { table.add(["field", text(field)]) }
     return table
+  }
+
+  /// Returns a field of the user info; a time that the HTTP client has noted, as a date.
+  private static func text(of info: Field) -> String {
+    let name = info.name.description
+    guard name == "http-request-time" || name == "http-response-time",
+      let time = info.value.string.flatMap({ Int64($0) })
+    else { return text(info) }
+    return "\(name): \(dateText(Timestamp(nanoseconds: time)))"
   }
 
   private static func text(_ field: Field) -> String {
