@@ -80,6 +80,22 @@ import ToolTesting
     #expect(try tool.run("put", "k", "-", input: Array(repeating: 2, count: 4096)).status == 0)
   }
 
+  @Test func `the statistics show each limit beside what it limits`() throws {
+    let tool = ToolRun()
+    #expect(try tool.run("put", "k", "-", input: [1]).status == 0)
+    let without = try tool.run("stats").lines
+    #expect(!without.contains { $0.contains("limit") || $0.contains("free") })
+    let json = try tool.run("stats", "--json").text
+    #expect(json.contains(#""limit_entry_bytes": null,"#), "\(json)")
+    #expect(json.contains(#""limit_free_bytes": 0,"#), "\(json)")
+    #expect(try tool.run("limit", "--free", "2M", "--entry-bytes", "10").status == 0)
+    let lines = try tool.run("stats").lines.map { $0.split(separator: " ").joined(separator: " ") }
+    #expect(lines.contains("largest body limit 10 B") && lines.contains("free space limit 2.0 MiB"))
+    let limited = try tool.run("stats", "--json").text
+    #expect(limited.contains(#""limit_entry_bytes": 10,"#))
+    #expect(limited.contains(#""limit_free_bytes": 2097152,"#))
+  }
+
   @Test func `equal bodies are counted as shared`() throws {
     let tool = ToolRun()
     let body = [UInt8](repeating: 5, count: 100_000)

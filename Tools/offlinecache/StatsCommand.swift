@@ -38,6 +38,8 @@ enum StatsCommand: ToolCommand {
       ("pinned_bytes", .count(statistics.pinnedBytes)),
       ("limit_bytes", .count(store.limits.bytes)),
       ("limit_entries", .count(store.limits.entries)),
+      ("limit_entry_bytes", .count(store.limits.entryBytes)),
+      ("limit_free_bytes", .count(store.limits.freeBytes)),
       ("remote", .array(RemoteNumbers.all(in: store).map(\.json))),
     ])
   }
@@ -49,12 +51,18 @@ enum StatsCommand: ToolCommand {
     let limit = limits.entries.map { "limit \($0)" } ?? ""
     table.add(["entries", "\(statistics.entries)", limit])
     table.add(["bodies", ByteCount(statistics.logicalBytes).description, ""])
+    if let bytes = limits.entryBytes {
+      table.add(["largest body", "", "limit \(ByteCount(bytes))"])
+    }
     table.add(["shared", ByteCount(statistics.sharedBytes).description, ""])
     table.add(["on disk", ByteCount(statistics.allocatedBytes).description, ""])
     if let bytes = limits.bytes {
       // Includes the room that is reserved for the journal.
       let charged = ByteCount(statistics.chargedBytes).description
       table.add(["charged", charged, "limit \(ByteCount(bytes))"])
+    }
+    if limits.freeBytes > 0 {
+      table.add(["free space", "", "limit \(ByteCount(limits.freeBytes))"])
     }
     table.add(["journal", ByteCount(statistics.journalBytes).description, ""])
     if statistics.unsettledEntries > 0 {
