@@ -108,7 +108,9 @@ extension StoreError {
         .noSpace, "free space on the disk (or inodes: df -i), or give the store smaller limits"
       )
     case _ where error.isPermission:
-      (code, remedy) = (.permissionDenied, "check its owner and mode, or choose another store")
+      (code, remedy) = (
+        .permissionDenied, "check owner and mode of it and its folder, or choose another store"
+      )
     case _ where error.isReadOnly:
       (code, remedy) = (.readOnly, "only read it, or choose a store on another disk")
     case .notFound:

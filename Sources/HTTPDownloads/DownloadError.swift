@@ -102,6 +102,10 @@ public struct DownloadError: Error, Sendable, Hashable, CustomStringConvertible 
     case .file(let error) where error.isOutOfDescriptors:
       "\(path): it cannot be opened (\(error)); allow more open files (ulimit -n), or fewer downloads "
         + "at once"
+    case .file(let error) where error.isNoSpace:
+      "\(path): it cannot be written (\(error)); free some space, and start it again: it resumes"
+    case .file(let error) where error.isPermission:
+      "\(path): it cannot be used (\(error)); check the owner and mode of it and its folder"
     case .file(let error):
       "\(path): it cannot be used (\(error)); check its folder, its rights and the space on the disk"
     }

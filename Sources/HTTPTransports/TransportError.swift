@@ -112,6 +112,9 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
       ("the request cannot be sent", "check the method and the characters of the fields")
     case .requestBodyFailed:
       ("the request's body could not be read", "check its source and the stated length")
+    // The words of libcurl.
+    case .cannotResolve where detail.hasPrefix("Could not resolve proxy"):
+      ("the name of the proxy cannot be resolved", "check its spelling and the network")
     case .cannotResolve:
       ("the host name cannot be resolved", "check its spelling and the network")
     case .cannotConnect:

@@ -251,7 +251,7 @@ extension PurgeFollower {
     }
     throw RemoteCacheError(
       .purgeFailed, server, problem: "the purge list was not written (\(reason))",
-      remedy: "check the server with 'offlinecache remote check', and purge again")
+      remedy: "check the server, and purge again")
   }
 
   private func badList(at server: String) -> RemoteCacheError {

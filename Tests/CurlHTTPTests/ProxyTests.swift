@@ -98,5 +98,8 @@ struct ProxyTests {
     #expect(gone?.code == .cannotConnect)
     let unknown = await (try transport(.url("http://proxy.invalid:1"))).failure(url)
     #expect(unknown?.code == .cannotResolve)
+    #expect(
+      unknown?.description.hasPrefix(
+        "http://nowhere.invalid/: the name of the proxy cannot be resolved (") == true)
   }
 }

@@ -58,6 +58,7 @@ import ToolTesting
     let refused = try tool.run(bytes: away.map { Array($0.utf8) })
     #expect(refused.status == 2)
     #expect(refused.errors.contains("the redirect leads from https to http"))
+    #expect(refused.errors.hasSuffix(", or allow such redirects (--insecure-redirects)\n"))
     let followed = try tool.run(bytes: (away + ["--insecure-redirects"]).map { Array($0.utf8) })
     #expect(followed.status == 2)
     #expect(followed.errors.contains("http://127.0.0.1:1/: no connection can be made"))

@@ -83,13 +83,8 @@ struct DownloadsRun: Sendable {
 
   private func report(_ error: DownloadError) -> ExitStatus {
     if Interruption.requested == nil, error.cause != .cancelled {
-      let remedy =
-        switch error.cause {
-        case .status(401): "; see --user and --header"
-        case .fileExists: "; --restart replaces it"
-        default: ""
-        }
-      progress.message("offlinecache: \(error)\(remedy)")
+      let remedy = error.cause == .status(401) ? "; see --user and --header" : ""
+      progress.message("offlinecache: \(OptionAdvice.text(error))\(remedy)")
     }
     if case .status(let status) = error.cause, Refusal.isNotFound(status) { return .notFound }
     return .failure

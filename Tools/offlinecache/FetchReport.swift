@@ -69,7 +69,7 @@ final class FetchReport: Sendable {
       // The text of a store error names the store, but not the URL.
       let subject =
         error is StoreError ? "\(terminalSafe(address)): it was fetched but not stored: " : ""
-      complain("\(subject)\(error)\(note.map { "; \($0)" } ?? "")")
+      complain("\(subject)\(OptionAdvice.text(error))\(note.map { "; \($0)" } ?? "")")
     }
   }
 

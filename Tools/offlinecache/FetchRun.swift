@@ -133,7 +133,7 @@ struct FetchRun: Sendable {
     if case .notStored(.failed(let error)) = response.body.keeping {
       // With -o the user has the body, and may have set the limit to keep such bodies out.
       if error.code == .entryTooLarge, !target.isNone {
-        return .done("passed", status, length, note: "\(error)")
+        return .done("passed", status, length, note: OptionAdvice.text(error))
       }
       return .failed(reason(error))
     }

@@ -15,7 +15,7 @@ enum OfflinecacheTool {
           $0.declaration.name == invocation.path[1]
         })
       else { preconditionFailure("only what is declared is parsed") }
-      return try await command.run(invocation)
+      do { return try await command.run(invocation) } catch { throw OptionAdvice.advised(error) }
     }
   }
 }

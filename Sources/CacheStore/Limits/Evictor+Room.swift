@@ -174,7 +174,7 @@ extension Evictor {
     throw StoreError(
       .pinQuotaExceeded, path: path,
       cause: "\(pinned) bytes would be pinned, \(state.limits.pinQuota) may be",
-      remedy: "unpin something, or raise the quota ('offlinecache limit --pinned-bytes')")
+      remedy: "unpin something, or raise the limit of pinned bytes")
   }
 
   private func size(of entry: NewEntry, _ hash: KeyHash) throws(StoreError) -> EntrySize {

@@ -70,7 +70,7 @@ final class Evictor: CatalogUser {
           .invalidLimits, path: path,
           cause: "\(pinned) bytes are pinned, the new limits allow \(limits.pinQuota)"
             + (limits.pinnedBytes == nil ? ", half of all" : ""),
-          remedy: "unpin something first, or allow more ('offlinecache limit --pinned-bytes')")
+          remedy: "unpin something first, or raise the limit of pinned bytes")
       }
       return [limits.record.bytes]
     }

@@ -1,0 +1,50 @@
+import CacheClient
+import CacheStore
+import HTTPTransports
+
+/// The options of this tool that do what the remedy of a library's error says.
+enum OptionAdvice {
+  /// Returns the text of an error, with the option behind the remedy if there is one.
+  static func text(_ error: any Error) -> String {
+    option(error).map { "\(error) (\($0))" } ?? "\(error)"
+  }
+
+  /// An error with such a text.
+  private struct Advised: Error, CustomStringConvertible {
+    let description: String
+  }
+
+  /// Returns an error for the end of the tool: the same one if there is no option to name.
+  static func advised(_ error: any Error) -> any Error {
+    option(error) == nil ? error : Advised(description: text(error))
+  }
+
+  private static func option(_ error: any Error) -> String? {
+    switch error {
+    case let error as StoreError: option(error)
+    case let error as ClientError:
+      if case .transport(let error) = error.cause { option(error) } else { nil }
+    case let error as DownloadError:
+      switch error.cause {
+      case .transport(let error): option(error)
+      case .fileExists: "--restart"
+      default: nil
+      }
+    default: nil
+    }
+  }
+
+  private static func option(_ error: TransportError) -> String? {
+    error.code == .insecureRedirect ? "--insecure-redirects" : nil
+  }
+
+  private static func option(_ error: StoreError) -> String? {
+    switch error.remedy {
+    case let remedy where remedy.hasSuffix("limit of pinned bytes"):
+      "'offlinecache limit --pinned-bytes'"
+    case let remedy where remedy.hasSuffix("lower that limit"): "'offlinecache limit --free'"
+    case let remedy where remedy.contains("limits"): "'offlinecache limit'"
+    default: nil
+    }
+  }
+}
