@@ -270,7 +270,8 @@ import ToolTesting
     #expect(result.status == 1)
     #expect(
       result.errors == "offlinecache: \(url): cannot be answered offline, because nothing is "
-        + "stored for it; fetch it first, and check that it is stored\n")
+        + "stored for it; fetch it first, and check that it is stored; what says no-store is kept "
+        + "only with --keep-no-store\n")
     #expect(!exists(tool.path("page")))
   }
 

@@ -81,4 +81,64 @@ import ToolTesting
     let start = "offlinecache: \(origin.base)/a: the server answered \(status)"
     #expect(result.errors.hasPrefix(start + message + "\n"))
   }
+
+  @Test func `a stored answer without content is told apart from one of the server`() throws {
+    let (tool, origin) = (ToolRun(), try LoopbackOrigin())
+    defer { origin.stop() }
+    let url = "\(origin.base)/a"
+    origin.set("/a", OriginAnswer(status: 404, fields: ["Cache-Control: max-age=1000"]))
+    for (option, words) in [
+      ("-q", "the server answered 404; check the URL"),
+      ("-q", "the stored answer is 404; --refresh asks the server"),
+      ("--offline", "the stored answer is 404; without --offline, the server can be asked"),
+      ("--refresh", "the server answered 404; check the URL"),
+    ] {
+      let result = try tool.run("fetch", option, url)
+      #expect(result.status == 1 && result.errors == "offlinecache: \(url): \(words)\n")
+    }
+    #expect(origin.requests.count == 2)
+  }
+
+  @Test func `what is not kept has the reason on its line, and the option for it`() throws {
+    let (tool, origin) = (ToolRun(), try LoopbackOrigin())
+    defer { origin.stop() }
+    let url = "\(origin.base)/a"
+    origin.set("/a", OriginAnswer("hello", fields: ["Cache-Control: no-store"]))
+    let passed = try tool.run("fetch", url)
+    #expect(passed.text == "passed  200          5 B  \(url)  (the response says no-store)\n")
+    let none = try tool.run("fetch", "--offline", url)
+    #expect(none.status == 1)
+    #expect(
+      none.errors == "offlinecache: \(url): cannot be answered offline, because nothing is stored "
+        + "for it; fetch it first, and check that it is stored; what says no-store is kept only "
+        + "with --keep-no-store\n")
+    #expect(try tool.run("fetch", "--keep-no-store", url).status == 0)
+    #expect(try tool.run("fetch", "--offline", url).status == 0)
+  }
+
+  @Test func `the option that helps is named`() throws {
+    let tool = ToolRun()
+    #expect(try tool.run("limit", "--entry-bytes", "2K", "--pinned-bytes", "1K").status == 0)
+    let body = [UInt8](repeating: 1, count: 3000)
+    let put = try tool.run("put", "k", "-", input: body)
+    #expect(put.status == 2)
+    #expect(put.errors.hasSuffix("; raise the limits of the store ('offlinecache limit')\n"))
+    let pin = try tool.run("put", "k", "-", "--pin", input: Array(body.prefix(2000)))
+    #expect(pin.status == 2)
+    #expect(
+      pin.errors.hasSuffix(
+        "; unpin something, or raise the limit of pinned bytes ('offlinecache limit "
+          + "--pinned-bytes')\n"), "\(pin.errors)")
+    let origin = try LoopbackOrigin()
+    defer { origin.stop() }
+    origin.set("/a", OriginAnswer(body))
+    let url = "\(origin.base)/a"
+    for words in [["-q"], ["-o", tool.path("a")]] {
+      let fetch = try tool.run(bytes: (["fetch", url] + words).map { Array($0.utf8) })
+      #expect(fetch.errors.contains("raise the limits of the store ('offlinecache limit')\n"))
+    }
+    let other = try tool.run("download", url, "--output-dir", tool.folder)
+    #expect(other.status == 2)
+    #expect(other.errors.hasSuffix("; move it away, or allow it to be replaced (--restart)\n"))
+  }
 }

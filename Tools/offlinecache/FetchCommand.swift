@@ -26,7 +26,7 @@ enum FetchCommand: ToolCommand {
     discussion: [
       "Bodies stay in the store; -o and --output-dir write them out as well. Each URL gets a line "
         + "on standard output: 'stored' (fetched and kept), 'passed' (fetched, not kept "
-        + "for reuse; --offline may find it in the history), 'hit' (from "
+        + "for reuse, for the reason after the URL; --offline may find it in the history), 'hit' (from "
         + "the store), 'remote' (from the second tier), 'valid' (from the store, confirmed by the "
         + "server), 'stale' (from the store, because the server could not be reached) or 'local' "
         + "(from a file of --substitute), the HTTP status, the length and the URL.",

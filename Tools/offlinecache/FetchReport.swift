@@ -6,11 +6,11 @@ import HTTPCaching
 import Synchronization
 
 enum FetchOutcome: Sendable {
-  /// The body was received: the word for its source, the HTTP status, its length in bytes, and a
-  /// note if there is more to report.
-  case done(String, Int, UInt64, note: String?)
-  /// The server answered with a status other than success. For a redirect, with its `Location`.
-  case refused(Int, String?)
+  /// The body was received: the word for its source, the HTTP status, its length in bytes, perhaps why
+  /// it is not stored, and a note if there is more to report.
+  case done(String, Int, UInt64, why: String? = nil, note: String?)
+  /// The answer has a status other than success; with the message.
+  case refused(Int, String)
   /// There is no response, or it could not be stored; with a note if there is more to report.
   case failed(any Error, note: String? = nil)
 }
@@ -46,7 +46,7 @@ final class FetchReport: Sendable {
   /// Adds one outcome.
   func add(_ outcome: FetchOutcome, _ address: String) throws(OutputError) {
     switch outcome {
-    case .done(let word, let status, let length, let note):
+    case .done(let word, let status, let length, let why, let note):
       counts.withLock { counts in
         counts.bytes += length
         switch word {
@@ -55,13 +55,13 @@ final class FetchReport: Sendable {
         default: counts.fetched += 1
         }
       }
-      if printsLines { try printLine(word, status, length, address) }
+      if printsLines { try printLine(word, status, length, address, why) }
       if let note, !isQuiet { complain("\(terminalSafe(address)): \(terminalSafe(note))") }
-    case .refused(let status, let location):
+    case .refused(let status, let words):
       counts.withLock { counts in
         if Refusal.isNotFound(status) { counts.notFound += 1 } else { counts.failed += 1 }
       }
-      complain("\(terminalSafe(address)): \(Refusal.text(status, location))")
+      complain("\(terminalSafe(address)): \(words)")
     case .failed(let error, let note):
       counts.withLock { counts in
         if isNotStored(error) { counts.notFound += 1 } else { counts.failed += 1 }
@@ -91,11 +91,12 @@ final class FetchReport: Sendable {
   }
 
   private func printLine(
-    _ word: String, _ status: Int, _ length: UInt64, _ address: String
+    _ word: String, _ status: Int, _ length: UInt64, _ address: String, _ why: String?
   ) throws(OutputError) {
     let size = pad(ByteCount(length).description, to: 11)
     let column = word + String(repeating: " ", count: max(0, 6 - word.count))
-    try lines.write(["\(column)  \(status)  \(size)  \(terminalSafe(address))"])
+    let end = why.map { "  (\(terminalSafe($0)))" } ?? ""
+    try lines.write(["\(column)  \(status)  \(size)  \(terminalSafe(address))\(end)"])
   }
 
   private func complain(_ text: String) { progress.message("offlinecache: \(text)") }

@@ -121,9 +121,16 @@ struct FetchRun: Sendable {
     if let failure { throw failure }
     try file?.finish()
     guard isGood else {
-      return .refused(status, Refusal.location(response.head))
+      return .refused(status, refusal(response, status))
     }
     return await outcome(response, url, status, length)
+  }
+
+  private func refusal(_ response: ClientResponse, _ status: Int) -> String {
+    // Servers confirm only what has a status of success, so this is not their answer of today.
+    response.source != .network && status >= 400
+      ? Refusal.stored(status, isOffline: !policy.allowsNetwork)
+      : Refusal.text(status, Refusal.location(response.head))
   }
 
   private func outcome(
@@ -143,7 +150,9 @@ struct FetchRun: Sendable {
       let redirect = await redirectNote(response, url)
       return .done(word, status, length, note: stale ?? redirect)
     case .stored: return .done("stored", status, length, note: await redirectNote(response, url))
-    case .notStored, .pending: return .done("passed", status, length, note: nil)
+    case .notStored(let reason):
+      return .done("passed", status, length, why: reason.description, note: nil)
+    case .pending: return .done("passed", status, length, note: nil)
     }
   }
 
@@ -178,8 +187,11 @@ struct FetchRun: Sendable {
   }
 
   /// Returns a note if a server that cannot be reached, or whose answer cannot be decoded, has allowed
-  /// no use of what is stored without asking it.
+  /// no use of what is stored without asking it; also if nothing is stored, perhaps for `no-store`.
   private func offlineNote(_ error: any Error, _ address: String) async -> String? {
+    if !policy.allowsNetwork, case .notStored(.absent) = (error as? ClientError)?.cause {
+      return "what says no-store is kept only with --keep-no-store"
+    }
     guard policy.allowsNetwork, (error as? ClientError)?.mayHaveStandIn == true,
       let url = try? NormalizedURL(address), await isThereOffline(url)
     else { return nil }

@@ -24,6 +24,13 @@ enum Refusal {
     }
   }
 
+  /// Returns the message for the status of a stored response.
+  static func stored(_ status: Int, isOffline: Bool) -> String {
+    "the stored answer is \(status); "
+      + (isOffline
+        ? "without --offline, the server can be asked" : "--refresh asks the server")
+  }
+
   /// Returns whether a status means that the server does not have the content or does not give it
   /// to this client (4xx). Any other status without content is a failure.
   static func isNotFound(_ status: Int) -> Bool { (400...499).contains(status) }
