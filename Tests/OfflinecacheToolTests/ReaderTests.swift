@@ -45,6 +45,14 @@ struct ReaderTests {
     #expect(other.status == 1 && other.text == "" && other.errors.contains(list))
   }
 
+  @Test func `a list that is not there is named with the status`() throws {
+    let (tool, origin) = (ToolRun(), try LoopbackOrigin())
+    defer { origin.stop() }
+    let list = origin.url("/gone").absoluteString
+    let result = try run(tool, [list], home: "home")
+    #expect(result.status == 1 && (result.text + result.errors) == "\(list): status 404\n")
+  }
+
   @Test func `the README shows it as it is`() throws {
     let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
       .deletingLastPathComponent().deletingLastPathComponent()
