@@ -10,8 +10,9 @@ enum FetchCommand: ToolCommand {
   private static let folder = Option(
     "output-dir", .path.named("DIR"),
     help:
-      "Write each body below a folder, as scheme/host/path, percent-escapes but that of / "
-      + "decoded; where a page and a folder have the same name, the second one gets a % after it")
+      "Write each body below a folder, as scheme/host/path?query; percent-escapes of the path are "
+      + "decoded, but not those of /, %, ? and control characters; where a page and a folder have "
+      + "the same name, the second one gets a % after it")
   private static let offline = Flag(
     "offline",
     help: "Use the store alone, never the network; with --remote, look missing responses up there")
@@ -120,19 +121,19 @@ extension ValueKind where Value == String {
       guard let text = argument.text else {
         throw InvalidValue(expected: "a URL such as https://example.org/page")
       }
-      do throws(InvalidURL) {
       let url: NormalizedURL
+      do throws(InvalidURL) {
         url = try NormalizedURL(text)
       } catch {
         // The text comes without the password of the URL, and is cut if it is long.
         throw InvalidValue(problem: error.problem, remedy: error.remedy)
       }
-      return text
       do throws(ToolError) {
         try AddressList.checkCredentials(text, url)
       } catch {
         throw InvalidValue(problem: "\(error.subject): \(error.problem)", remedy: error.remedy)
       }
+      return text
     }
   }
 }
