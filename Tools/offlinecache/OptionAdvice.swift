@@ -39,12 +39,7 @@ enum OptionAdvice {
   }
 
   private static func option(_ error: StoreError) -> String? {
-    switch error.remedy {
-    case let remedy where remedy.hasSuffix("limit of pinned bytes"):
-      "'offlinecache limit --pinned-bytes'"
-    case let remedy where remedy.hasSuffix("lower that limit"): "'offlinecache limit --free'"
-    case let remedy where remedy.contains("limits"): "'offlinecache limit'"
-    default: nil
-    }
+    if error.code == .pinQuotaExceeded { return "'offlinecache limit --pinned-bytes'" }
+    return error.remedy.contains("limit") ? "'offlinecache limit'" : nil
   }
 }
