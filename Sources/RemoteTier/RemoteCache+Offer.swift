@@ -85,7 +85,7 @@ extension RemoteCache {
         try await empty(name, bytes, on: servers[index])
         left[index] = nil
       } catch {
-        let isAway = [.open, .unreachable, .timeout].contains(error)
+        let isAway = [.open, .unreachable].contains(error)
         left[index] = isAgain && !isAway ? now + Self.unemptiedPause : .min
         failure = failure ?? error
       }

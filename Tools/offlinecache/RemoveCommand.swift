@@ -101,6 +101,7 @@ enum RemoveCommand: ToolCommand {
     if let age = invocation[age] {
       return try store.remove(createdBefore: secondsFromNow(-age.seconds), while: goesOn)
     }
+    try Interruption.check()
     let count = store.statistics.entries
     try store.removeAll()
     return count
