@@ -116,11 +116,11 @@ public final class Store: Sendable {
   /// - Returns: false if there can be none, on a full disk for example: then the mark of a clean end must
   ///   not hide the crash.
   private func keepSessionIfNotCompared() -> Bool {
-    let (isCompared, isWhole) = catalog.state.withLock {
-      (!$0.endedUncleanly, $0.journal.isWhole)
+    let (isCompared, isWhole, mustSearch) = catalog.state.withLock {
+      (!$0.endedUncleanly, $0.journal.isWhole, $0.mustSearch)
     }
     // A repair by `cachefsck` removes such sessions itself.
-    if isCompared || isWhole && catalog.isSupervised { return true }
+    if isCompared || isWhole && catalog.isSupervised && !mustSearch { return true }
     let dead = (try? recovery.deadSessionsNow()) ?? []
     if dead.contains(where: { isWhole || !catalog.tree.staging.isOfEarlierBoot($0) }) {
       return true

@@ -14,6 +14,9 @@ struct StoreState: ~Copyable {
   var removals: Removals?
   /// Whether a process or the machine ended without closing the store, before it was opened here.
   var endedUncleanly = false
+  /// Whether a repair could not search the tree for entries whose records are lost, so that the next opening
+  /// has to.
+  var mustSearch = false
   var entries: EntriesDirectory
   var limits = Limits.none
   /// The sizes from which the budgets of journal and log are made.

@@ -5,12 +5,11 @@ internal import Synchronization
 /// The repair of a store after a crash, or if its journal is damaged. It compares tree and index,
 /// one key at a time under the lock of its shard, while the store is in use.
 ///
-/// - If the journal is whole, it decides. Files without a record were never promised, or were
-///   removed, and are deleted. Entries whose bodies are lost are removed, unless their whole shard
-///   is missing, which may be so for a moment only.
-/// - If the journal is damaged, the tree decides. Its entries are appended to the journal. Entries
-///   without a body are removed, because they may have been removed before. Only then is the
-///   journal written anew.
+/// - If the journal is whole, it decides. Files without a record were never promised, or were removed, and
+///   are deleted. Entries whose bodies are lost are removed, unless their whole shard is missing, which may be
+///   so for a moment only.
+/// - If the journal is damaged, the tree decides. Its entries are appended to the journal. Entries without a
+///   body are removed, because they may have been removed before. Only then is the journal written anew.
 package final class Recovery: CatalogUser {
   let compactor: Compactor
   let settler: Settler
@@ -80,8 +79,7 @@ package final class Recovery: CatalogUser {
     try compactor.renewJournal()
   }
 
-  /// Appends the entries of the tree to a journal that is not whole, and then writes it anew.
-  /// Changes nothing else. For a checker.
+  /// Appends the entries of the tree to a journal that is not whole, and then writes it anew, for a checker.
   ///
   /// - Parameter gaveUp: called with each entry in the log that is given up.
   /// - Throws: an error also if a file could not be read. Then the journal is not written anew.
@@ -191,7 +189,10 @@ package final class Recovery: CatalogUser {
   /// - Throws: an error if files cannot be read now. The others have been compared.
   package func findLostRecords() throws(StoreError) {
     var compared = ComparedShards()
-    try findLostRecords(&compared)
+    do throws(StoreError) { try findLostRecords(&compared) } catch {
+      catalog.state.withLock { $0.mustSearch = true }
+      throw error
+    }
   }
 
   /// Does the same for the shards that were not searched yet.

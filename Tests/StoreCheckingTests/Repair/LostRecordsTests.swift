@@ -211,6 +211,29 @@ import Testing
     }
   }
 
+  @Test(arguments: RepairLevel.allCases)
+  func `a repair that could not read all does not keep the store from it`(
+    level: RepairLevel
+  ) throws {
+    let sandbox = CheckSandbox()
+    try displace(sandbox, false)
+    let names = try (["new", "newer"] as [ByteString]).map { key in
+      Array(try #require(try sandbox.directory(of: key).split(separator: "/").last).utf8)
+    }
+    let files = FaultyFiles()
+    files.faults.set { call in
+      call.kind == .open && names.contains(Array(call.name.utf8)) ? SystemError(ENOMEM) : nil
+    }
+    _ = try sandbox.repair(level, fileSystem: files)
+    try sandbox.fill { store in
+      try store.put([3], for: "later")
+      store.waitUntilIdle()
+      for key in ["new", "newer"] as [ByteString] { #expect(store.lookUp(key).entry?.body == [2]) }
+    }
+    _ = try sandbox.repair(level)
+    #expect(try bodies(sandbox).filter { $0.key != "later" } == displaced)
+  }
+
   @Test(arguments: RepairLevel.allCases, [false, true])
   func `a copy of a removed entry is not placed when the journal is written anew`(
     level: RepairLevel, hasOthers: Bool
