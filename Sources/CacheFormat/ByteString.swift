@@ -102,7 +102,7 @@ extension ByteString: CustomStringConvertible {
 }
 
 /// Compares `count` bytes, eight at a time: keys are compared on every hit.
-private func equalBytes(
+func equalBytes(
   _ a: UnsafeRawPointer?, _ b: UnsafeRawPointer?, _ count: Int
 ) -> Bool {
   guard let a = unsafe a, let b = unsafe b else { return count == 0 }

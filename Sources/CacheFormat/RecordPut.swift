@@ -250,14 +250,13 @@ package struct PutRecord: Sendable {
   }
 
   package func hasKey(_ other: ByteString) -> Bool {
-    guard let range = keyRange else { return false }
-    guard range.count == other.bytes.count else { return false }
-    // Safety: both ranges lie within their arrays.
+    guard let range = keyRange, range.count == other.count else { return false }
     return unsafe bytes.withUnsafeBytes { mine in
       unsafe other.bytes.withUnsafeBytes { theirs in
-        for place in 0..<range.count
-        where unsafe mine[range.lowerBound + place] != theirs[place] { return false }
-        return true
+        // Safety: both have `range.count` bytes, and both arrays are held.
+        unsafe equalBytes(
+          UnsafeRawBufferPointer(rebasing: mine[range]).baseAddress, theirs.baseAddress, range.count
+        )
       }
     }
   }
