@@ -273,6 +273,21 @@ extension FileSystem {
       return true
     } catch  where error == .wouldBlock { return false } catch { throw error }
   }
+
+  /// Takes the advisory lock, and waits at most so long until it is free. Nobody queues: whoever asks
+  /// at the right moment gets it.
+  ///
+  /// - Returns: whether the lock was taken.
+  package func lock(
+    _ descriptor: borrowing Descriptor, within limit: Duration
+  ) throws(SystemError) -> Bool {
+    let end = ContinuousClock.now + limit
+    while try !tryLock(descriptor) {
+      guard ContinuousClock.now < end else { return false }
+      pause(nanoseconds: 10_000_000)
+    }
+    return true
+  }
 }
 
 /// An open file, which is closed when this value is destroyed.

@@ -3,10 +3,13 @@ import CacheSystem
 
 /// Reads and replaces the file of a ``FileCredentialVault``. Its calls block.
 ///
-/// All calls hold the lock (flock(2)) of the folder, so no change of another process is lost.
+/// What changes it holds the lock (flock(2)) of the folder, so no change of another process is lost.
+/// Readers need no lock, because the file is replaced as a whole.
 struct CredentialFile: Sendable {
   let path: String
   let files: any FileSystem
+  /// The longest wait for the lock.
+  let limit: Duration
 
   private struct Names {
     let file: PathName
@@ -15,12 +18,22 @@ struct CredentialFile: Sendable {
     let damaged: PathName
   }
 
+  /// Calls `body` with the content of the file.
+  func read<R>(_ body: (CredentialDocument) -> R) throws(CredentialVaultError) -> R {
+    let found = try inFolder { (folder, names) throws(CredentialVaultError) in
+      try document(names, folder, isLocked: false)
+    }
+    if let found { return body(found) }
+    // It is damaged, or was replaced just now.
+    return try change { body($0) }
+  }
+
   /// Reads the file, calls `body`, and replaces the file if `body` has changed the content.
   func change<R>(
     _ body: (inout CredentialDocument) -> R
   ) throws(CredentialVaultError) -> R {
-    try inFolder { (folder, names) throws(CredentialVaultError) in
-      let old = try read(names, folder)
+    try inLockedFolder { (folder, names) throws(CredentialVaultError) in
+      let old = try document(names, folder, isLocked: true) ?? CredentialDocument()
       var new = old
       let result = body(&new)
       if new != old { try write(new, names, folder) }
@@ -29,7 +42,7 @@ struct CredentialFile: Sendable {
   }
 
   func remove() throws(CredentialVaultError) {
-    try inFolder { (folder, names) throws(CredentialVaultError) in
+    try inLockedFolder { (folder, names) throws(CredentialVaultError) in
       try system { () throws(SystemError) in
         for name in [names.file, names.next, names.damaged] {
           do throws(SystemError) {
@@ -66,14 +79,30 @@ struct CredentialFile: Sendable {
         .untrusted, "its folder belongs to another user, or others may write to it",
         "choose another folder, or run chmod go-w on it")
     }
-    try system { () throws(SystemError) in try files.lock(folder) }
-    defer { files.unlock(folder.raw) }
     return try body(folder, Names(file: file, next: next, damaged: damaged))
   }
 
-  private func read(
-    _ names: Names, _ folder: borrowing Descriptor
-  ) throws(CredentialVaultError) -> CredentialDocument {
+  private func inLockedFolder<R>(
+    _ body: (borrowing Descriptor, Names) throws(CredentialVaultError) -> R
+  ) throws(CredentialVaultError) -> R {
+    try inFolder { (folder, names) throws(CredentialVaultError) in
+      let isLocked = try system { () throws(SystemError) in
+        try files.lock(folder, within: limit)
+      }
+      guard isLocked else {
+        throw failure(
+          .failed, "another process has kept its folder locked for \(limit)",
+          "find that process with fuser on the folder, and end it")
+      }
+      defer { files.unlock(folder.raw) }
+      return try body(folder, names)
+    }
+  }
+
+  /// Reads the file. Without the lock, `nil` for one that has to be read again with it.
+  private func document(
+    _ names: Names, _ folder: borrowing Descriptor, isLocked: Bool
+  ) throws(CredentialVaultError) -> CredentialDocument? {
     var status: FileStatus?
     let bytes: [UInt8]
     do throws(SystemError) {
@@ -83,10 +112,13 @@ struct CredentialFile: Sendable {
       return CredentialDocument()
     } catch  where error == .tooLarge {
       if let status { try check(status) }
+      guard isLocked else { return nil }
       throw setAside(names, folder, FormatError.Code.tooLarge)
     } catch {
       throw failure(error)
     }
+    // It was replaced after it was opened.
+    if !isLocked, status?.linkCount == 0 { return nil }
     if let status { try check(status) }
     do throws(FormatError) {
       return try CredentialDocument(decoding: bytes)
@@ -95,6 +127,7 @@ struct CredentialFile: Sendable {
         .newerFormat, "a newer version of this library wrote it",
         "use that version, or another file")
     } catch {
+      guard isLocked else { return nil }
       throw setAside(names, folder, error.code)
     }
   }

@@ -30,11 +30,11 @@ public struct FileCredentialVault: CredentialVault {
   }
 
   package init(
-    path: String?, files: any FileSystem,
+    path: String?, files: any FileSystem, lockLimit: Duration = .seconds(30),
     onProblem: @escaping @Sendable (CredentialVaultError) -> Void
   ) {
     file = CredentialFile(
-      path: path ?? UserPath.stateFile("credentials.json") ?? "", files: files)
+      path: path ?? UserPath.stateFile("credentials.json") ?? "", files: files, limit: lockLimit)
     self.onProblem = onProblem
   }
 
@@ -44,7 +44,7 @@ public struct FileCredentialVault: CredentialVault {
   public func credential(
     for space: ProtectionSpace
   ) async throws(CredentialVaultError) -> Credential? {
-    try await change { $0[space] }
+    try await read { $0[space] }
   }
 
   /// Returns all credentials for the origin of a URL.
@@ -53,13 +53,14 @@ public struct FileCredentialVault: CredentialVault {
   public func credentials(
     at url: NormalizedURL
   ) async throws(CredentialVaultError) -> [Credential] {
-    try await change { $0.credentials(at: url) }
+    try await read { $0.credentials(at: url) }
   }
 
   /// Saves a credential for a space in the place of the one that is there.
   ///
-  /// - Throws: the errors of ``credential(for:)``; `tooLarge` for more than 4096 credentials or
-  ///   4 MiB; `noSpace`. The file is as before then.
+  /// - Throws: the errors of ``credential(for:)``, `failed` also if another process keeps the folder
+  ///   locked for 30 seconds; `tooLarge` for more than 4096 credentials or 4 MiB; `noSpace`. The file
+  ///   is as before then.
   /// - Durability: after the call it survives loss of power (fsync(2) of file and folder).
   public func save(
     _ credential: Credential, for space: ProtectionSpace
@@ -86,6 +87,12 @@ public struct FileCredentialVault: CredentialVault {
 
   /// Calls the closure that the vault was created with.
   public func report(_ error: CredentialVaultError) { onProblem(error) }
+
+  private func read<R: Sendable>(
+    _ body: @escaping @Sendable (CredentialDocument) -> R
+  ) async throws(CredentialVaultError) -> R {
+    try await pool.call { [file] () throws(CredentialVaultError) in try file.read(body) }
+  }
 
   private func change<R: Sendable>(
     _ body: @escaping @Sendable (inout CredentialDocument) -> R

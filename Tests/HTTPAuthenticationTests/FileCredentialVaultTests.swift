@@ -15,8 +15,8 @@ private final class VaultFolder: Sendable {
   var folder: String { parent.path + "/state/offlinecache" }
   var path: String { folder + "/credentials.json" }
 
-  func vault() -> FileCredentialVault {
-    FileCredentialVault(path: path, files: files) { _ in }
+  func vault(lockLimit: Duration = .seconds(300)) -> FileCredentialVault {
+    FileCredentialVault(path: path, files: files, lockLimit: lockLimit) { _ in }
   }
 
   var names: [String] {
@@ -283,6 +283,47 @@ struct FileCredentialVaultTests {
     try await folder.vault().removeAll()
     #expect(folder.names == [])
     #expect(folder.files.faults.calls.last { $0.kind == .synchronize }?.name == folder.folder)
+  }
+
+  @Test func `while another process has the lock credentials are found, and saving ends`()
+    async throws
+  {
+    try await folder.vault().save(alice, for: Self.space())
+    let files = RealFileSystem()
+    let other = try files.open(userPath: folder.folder, [.read, .directory])
+    try files.lock(other)
+    let vault = folder.vault(lockLimit: .zero)
+    #expect(try await vault.credential(for: Self.space()) == alice)
+    #expect(try await vault.credentials(at: NormalizedURL("https://example.org/a")) == [alice])
+    let error = await #expect(throws: CredentialVaultError.self) {
+      try await vault.save(bob, for: Self.space())
+    }
+    #expect(error?.code == .failed)
+    #expect(error?.description.contains("another process") == true)
+    files.unlock(other.raw)
+    try await vault.save(bob, for: Self.space())
+    #expect(try await vault.credential(for: Self.space()) == bob)
+  }
+
+  @Test func `a file that is replaced while it is read is no problem`() async throws {
+    try await folder.vault().save(alice, for: Self.space())
+    let bytes = try folder.bytes()
+    let path = folder.path
+    let asked = Lock(0)
+    folder.files.faults.set { call in
+      // The first status is that of the folder, the second that of the open file.
+      guard call.kind == .statusOf,
+        asked.withLock({
+          $0 += 1; return $0
+        }) == 2
+      else { return nil }
+      try? bytes.write(to: URL(filePath: path + ".new"))
+      unsafe chmod(path + ".new", 0o600)
+      unsafe rename(path + ".new", path)
+      return nil
+    }
+    #expect(try await folder.vault().credential(for: Self.space()) == alice)
+    #expect(asked.withLock { $0 } > 2)
   }
 
   @Test func `threads with vaults of their own lose no change`() async throws {
