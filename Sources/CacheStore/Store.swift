@@ -128,6 +128,7 @@ public final class Store: Sendable {
     // Also a program that has only read leaves one.
     guard let session = try? catalog.writer.ownSession() else { return false }
     session.stays.store(true, ordering: .relaxed)
+    session.isClosed.store(true, ordering: .relaxed)
     return true
   }
 

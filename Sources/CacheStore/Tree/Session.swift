@@ -16,6 +16,8 @@ package final class Session: Sendable {
   let isGivenUp = Atomic<Bool>(false)
   /// Whether the directory stays when the session ends: tree and journal are not compared yet.
   let stays = Atomic<Bool>(false)
+  /// Whether it stays with the sign that nobody was killed.
+  let isClosed = Atomic<Bool>(false)
   private let counts: SessionCounts
 
   init(
@@ -38,7 +40,11 @@ package final class Session: Sendable {
   /// Removes the directory. A missing directory is the sign of a clean end.
   func removeDirectory() {
     place.fileSystem.removeTree(directory)
-    if stays.load(ordering: .relaxed) || counts.hasLeftovers { return }
+    if counts.hasLeftovers { return }
+    if isClosed.load(ordering: .relaxed) {
+      try? place.fileSystem.writeNew(Staging.closed, in: directory, [])
+    }
+    if stays.load(ordering: .relaxed) { return }
     try? place.fileSystem.removeDirectory(name, in: place.staging.raw)
   }
 

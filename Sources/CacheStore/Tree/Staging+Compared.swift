@@ -48,9 +48,13 @@ struct ComparedShards: Equatable {
 // killed later leaves a session without one, so all shards are compared again.
 extension Staging {
   private static let compared = PathName("compared")
+  /// An empty file in a session whose process has closed the store, and was not killed.
+  static let closed = PathName("closed")
 
-  /// Returns whether a file in a session has the shards that were compared.
-  static func isCompared(_ name: PathName) -> Bool { name.bytes == compared.bytes }
+  /// Returns whether a file in a session is for a later comparison.
+  static func isNote(_ name: PathName) -> Bool {
+    name.bytes == compared.bytes || name.bytes == closed.bytes
+  }
 
   /// Returns how far the shards were compared since all these sessions were left, and in this run of the
   /// machine.

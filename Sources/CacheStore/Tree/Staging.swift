@@ -184,7 +184,8 @@ final class Staging: Sendable {
 
   /// Notes the sessions that were dead when the store was opened.
   func noteDeadAtOpening(_ names: [PathName]) {
-    deadAtOpening.withLock { $0 = Set(names.map(\.bytes)) }
+    let killed = Set(names.filter { !wasClosed($0) }.map(\.bytes))
+    deadAtOpening.withLock { $0 = killed }
   }
 
   /// Whether there were sessions of killed processes when the store was opened.
@@ -195,7 +196,14 @@ final class Staging: Sendable {
   /// of its locks is free. The caller holds the journal's lock.
   func hasNewDeadSession() throws(StoreError) -> Bool {
     let known = deadAtOpening.withLock { $0 }
-    return try deadSessions().contains { !known.contains($0.bytes) }
+    return try deadSessions().contains { !known.contains($0.bytes) && !wasClosed($0) }
+  }
+
+  /// Returns whether a process has closed the store and left its session only because tree and journal were
+  /// not compared. It was not killed, so it does not explain a file without a record.
+  private func wasClosed(_ session: PathName) -> Bool {
+    guard let directory = try? openSession(session) else { return false }
+    return (try? fileSystem.status(at: Self.closed, in: directory.raw)) != nil
   }
 
   /// Returns the names of other processes' sessions that can be opened and that `isWanted` accepts.
@@ -246,7 +254,7 @@ final class Staging: Sendable {
     guard let directory = try? openSession(name) else { return }
     var names: [PathName] = []
     try? fileSystem.list(directory.raw) { name, kind in
-      if kind != .directory, !Self.isCompared(name) { names.append(name) }
+      if kind != .directory, !Self.isNote(name) { names.append(name) }
       return true
     }
     for name in names { try? fileSystem.removeFile(name, in: directory.raw) }

@@ -211,6 +211,39 @@ import Testing
     }
   }
 
+  /// Repairs the store at a level, or uses it.
+  private func use(_ sandbox: CheckSandbox, _ level: RepairLevel?, _ files: FaultyFiles) throws {
+    if let level {
+      _ = try sandbox.repair(level, fileSystem: files)
+    } else {
+      let store = try Store(at: sandbox.root, options: Options(fileSystem: files))
+      store.waitUntilIdle()
+      store.close()
+    }
+  }
+
+  @Test(arguments: [.safe, .all, nil] as [RepairLevel?], [.safe, .all, nil] as [RepairLevel?])
+  func `the only entry whose record is lost stays though it cannot be read at first`(
+    first: RepairLevel?, next: RepairLevel?
+  ) throws {
+    let sandbox = CheckSandbox()
+    try fill(sandbox) { store in
+      for key in ["a", "b"] { try store.put([1], for: ByteString(key)) }
+    } losing: {
+      try $0.put([2], for: "new")
+    }
+    let shard = try #require(try sandbox.directory(of: "new").split(separator: "/").dropLast().last)
+    let files = FaultyFiles()
+    files.faults.set { call in
+      call.kind == .open && call.name == shard ? SystemError(ENOMEM) : nil
+    }
+    try use(sandbox, first, files)
+    files.faults.set(nil)
+    try use(sandbox, next, files)
+    #expect(try bodies(sandbox) == ["a": [1], "b": [1], "new": [2]])
+    #expect(try sandbox.names("staging") == [])
+  }
+
   @Test(arguments: RepairLevel.allCases)
   func `a repair that could not read all does not keep the store from it`(
     level: RepairLevel
