@@ -58,7 +58,7 @@ extension Recovery {
     }
     guard try release(slot, entries) else { return false }
     if slot.isUnsettled {
-      quarantineLogged(located)
+      try? quarantineLogged(located)
     } else {
       do throws(StoreError) { try quarantine(slot, in: shard) } catch {
         // The files stay without a record.
@@ -77,7 +77,7 @@ extension Recovery {
     catalog.forEachUnsettled { place in
       guard catalog.state.withLock({ $0.isDoubtful(place.slot) }) else { return }
       do throws(StoreError) {
-        quarantineLogged(place)
+        try quarantineLogged(place)
         if try release(place.slot, place.entries) {
           events.send(.removed(.damaged), bytes: place.slot.length)
           gaveUp(place.slot)
@@ -88,15 +88,24 @@ extension Recovery {
   }
 
   /// Copies the bytes of an entry that only the log has into the quarantine.
-  private func quarantineLogged(_ located: Located) {
-    guard let segment = located.segment,
-      let bytes = try? fileSystem.readBytes(
+  private func quarantineLogged(_ located: Located) throws(StoreError) {
+    guard let segment = located.segment else { return }
+    let bytes: [UInt8]
+    do throws(SystemError) {
+      bytes = try fileSystem.readBytes(
         segment.file, count: Int(located.slot.recordLength), at: Int64(located.slot.offset))
-    else { return }
+    } catch {
+      if error.mayPass { throw .unreadable(journal.path(of: segment.number)) }
+      return
+    }
     var name = Layout.segment(segment.number)
     name.append("-")
     name.appendHex(UInt64(located.slot.offset), digits: 8)
-    try? fileSystem.writeNew(name, in: tree.place.quarantine, bytes)
+    try system("\(path)/quarantine/\(name.text)") { () throws(SystemError) in
+      do throws(SystemError) {
+        try fileSystem.writeNew(name, in: tree.place.quarantine, bytes)
+      } catch  where error == .exists {}
+    }
   }
 
   private func isAway(_ slot: Slot, _ entries: EntriesDirectory, _ away: Away) -> Bool {
