@@ -11,7 +11,7 @@ extension CheckRun {
     catalog.forEachLogged(isDeep: isDeep) { slot, key, body in
       count += 1
       if cancellation.isSet { return }
-      // A repair reports those that it gives up.
+      // A repair reports them at its end.
       if mender == nil, catalog.isLost(slot) {
         return tell(
           Suspicion(doubtful: slot).finding(lostEntries: options.forecast == nil ? 0 : 1))
@@ -35,6 +35,16 @@ extension CheckRun {
     reporter.change { report in
       report.unsettled = count
       report.entries += count
+    }
+  }
+
+  /// Reports the doubtful entries that a repair has not given up, because it could not write the journal
+  /// anew.
+  func tellDoubtful(_ store: CheckedStore, _ attempt: MendAttempt) {
+    guard let catalog = store.catalog else { return }
+    catalog.forEachLogged(isDeep: false) { slot, _, _ in
+      guard catalog.isLost(slot) else { return }
+      reporter.tell(Suspicion(doubtful: slot).finding(outcome(attempt, isLeft: true)))
     }
   }
 }

@@ -355,5 +355,6 @@ final class CheckRun: Sendable {
         reporter.tell(suspicion.finding(outcome))
       }
     }
+    if pass.missing != .wait { tellDoubtful(store, attempt) }
   }
 }

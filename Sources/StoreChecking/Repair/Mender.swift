@@ -235,8 +235,13 @@ extension Mender {
     do throws(StoreError) {
       if !catalog.isJournalWhole {
         // What has no files may be what was not read, or is going to be placed.
-        if pass.missing == .wait ? !pass.foundAll : pass.hasFailed.isSet { return .none }
-        if try !recovery.separateMissing() { return .none }
+        if pass.missing == .wait ? !pass.foundAll : pass.hasFailed.isSet {
+          return .failed("not all could be read or mended; the journal stays as it is until it is")
+        }
+        if try !recovery.separateMissing() {
+          return .failed(
+            "entries are missing that it may have removed; a repair of all gives them up")
+        }
       }
       try recovery.takeUpAndRenew(gaveUp)
       try catalog.writer.cutTornTail()

@@ -365,6 +365,33 @@ import Testing
     #expect(try sandbox.check(.deep).findings.isEmpty)
   }
 
+  @Test func `entries in the log that a safe repair must leave are reported, with the cause`()
+    throws
+  {
+    let sandbox = CheckSandbox()
+    try sandbox.fill(settling: .within(seconds: 3_600)) { store in
+      try store.put([UInt8](repeating: 1, count: 9_000), for: "gone")
+    }
+    try sandbox.kill { store in
+      for number in 0..<6 { try store.put([UInt8(number)], for: ByteString("k\(number)")) }
+    }
+    let name = try #require(try sandbox.names("journal").filter { $0.hasSuffix(".log") }.max())
+    let records = try sandbox.records("journal/\(name)")
+    try sandbox.flip("journal/\(name)", at: records[records.count - 3].lowerBound + 20)
+    try sandbox.removeTree(try sandbox.directory(of: "gone"))
+    let found = try sandbox.check().kinds
+    let repaired = try sandbox.repair(.safe)
+    #expect(repaired.kinds == found)
+    #expect(repaired.report.lostEntries == 0)
+    for kind in [FindingKind.entryDoubtful, .recordDamaged] {
+      let left = repaired.unrepaired.filter { $0.kind == kind }
+      #expect(!left.isEmpty)
+      for finding in left { #expect(finding.outcome != .left, "\(finding)") }
+    }
+    #expect(try sandbox.repair(.all).report.lostEntries == 4)
+    #expect(try sandbox.check(.deep).findings == [])
+  }
+
   @Test(arguments: RepairLevel.allCases)
   func `a variant without a file of its own before a damage of the journal is given up by all`(
     level: RepairLevel
