@@ -71,17 +71,15 @@ package enum UserPath {
   package static func planted(on path: [UInt8]) -> [UInt8]? {
     // As many links as Linux follows; path_resolution(7).
     var links = 40
-    return planted(on: path, following: &links).planted
+    return planted(on: path, following: &links).last ?? nil
   }
 
-  /// Returns the planted part, and the one around the last folder of the user's own, to which `..` may
-  /// lead back.
-  private static func planted(
-    on path: [UInt8], following links: inout Int
-  ) -> (planted: [UInt8]?, above: [UInt8]?) {
+  /// Returns for each folder from the beginning of the path, or of what its last link leads to, down to
+  /// the end: the planted part that it is in, or `nil`. The last one is that of the path.
+  private static func planted(on path: [UInt8], following links: inout Int) -> [[UInt8]?] {
     let slash = UInt8(ascii: "/")
     var place: [UInt8] = []
-    var (planted, above): ([UInt8]?, [UInt8]?) = (nil, nil)
+    var planted: [[UInt8]?] = [nil]
     for part in path.split(separator: slash) where !part.elementsEqual(".".utf8) {
       let before = place
       if !place.isEmpty || path.first == slash { place.append(slash) }
@@ -89,26 +87,32 @@ package enum UserPath {
       let found = try? RealFileSystem().status(userPath: place, followsLink: false)
       // The folder above has another owner for good reasons.
       if part.elementsEqual("..".utf8) {
-        planted = planted ?? above
+        // What is planted may be replaced, so `..` may lead anywhere from there.
+        let left = planted.removeLast()
+        let above = planted.popLast() ?? nil
+        planted.append(left ?? above)
         if found == nil { place = split(before).folder }
         continue
       }
-      guard let found, found.kind != .file else { continue }
-      if planted == nil, mayBePlanted(found, place) { planted = place }
-      switch found.kind {
-      case .directory where planted != nil && found.isOwn: (planted, above) = (nil, planted)
-      case .link where planted == nil:
-        // One's own link may lead to a planted one.
-        guard links > 0 else { return (place, nil) }
-        links -= 1
-        guard let target = linkTarget(place) else { continue }
-        let start = target.first == slash ? [] : split(place).folder + [slash]
-        (planted, above) = Self.planted(on: start + target, following: &links)
-      default: break
+      var around = planted[planted.count - 1]
+      if let found, found.kind != .file {
+        if around == nil, mayBePlanted(found, place) { around = place }
+        if found.kind == .directory, found.isOwn { around = nil }
+        if found.kind == .link, around == nil {
+          // One's own link may lead to a planted one.
+          guard links > 0 else { return [place] }
+          links -= 1
+          if let target = linkTarget(place) {
+            let start = target.first == slash ? [] : split(place).folder + [slash]
+            planted = Self.planted(on: start + target, following: &links)
+            if planted[planted.count - 1] == nil { continue } else { break }
+          }
+        }
       }
-      if found.kind == .link, planted != nil { break }
+      planted.append(around)
+      if found?.kind == .link, around != nil { break }
     }
-    return (planted, above)
+    return planted
   }
 
   private static func mayBePlanted(_ file: FileStatus, _ path: [UInt8]) -> Bool {

@@ -74,7 +74,8 @@ struct FileTrustTests {
   func `what is in a planted folder is planted, but in a folder of one's own`() throws {
     let folder = TemporaryFolder()
     let (shared, inner) = (folder.path + "/shared", folder.path + "/shared/out/inner")
-    try FileManager.default.createDirectory(atPath: inner, withIntermediateDirectories: true)
+    try FileManager.default.createDirectory(
+      atPath: inner + "/sub", withIntermediateDirectories: true)
     try FileManager.default.createSymbolicLink(
       atPath: "\(shared)/out/link", withDestinationPath: "inner")
     // Safety: the paths are passed as zero-terminated copies that live during the calls.
@@ -83,21 +84,30 @@ struct FileTrustTests {
     unsafe #expect(chmod(shared, 0o1777) == 0)
     for end in [
       "", "/new", "/link", "/link/new", "/inner/..", "/inner/../new", "/inner/../link/new",
+      "/../new", "/../../new", "/inner/../inner/sub/../../new", "/inner/none/../../new",
     ] {
       #expect(
         UserPath.planted(on: Array("\(shared)/out\(end)".utf8)) == Array("\(shared)/out".utf8),
         "\(end)")
     }
-    for end in ["/..", "/out/inner", "/out/inner/new", "/none/../new"] {
+    for end in [
+      "/..", "/out/inner", "/out/inner/new", "/none/../new", "/out/inner/sub/../new",
+      "/out/inner/sub/./../none/../new",
+    ] {
       #expect(UserPath.planted(on: Array("\(shared)\(end)".utf8)) == nil, "\(end)")
     }
     // A `..` leads back from a link of one's own to what it leads to, and from a folder that will be
     // made to the one in which it is made.
     try FileManager.default.createSymbolicLink(
       atPath: "\(folder.path)/own", withDestinationPath: inner)
-    #expect(UserPath.planted(on: Array("\(folder.path)/own/new".utf8)) == nil)
+    try FileManager.default.createSymbolicLink(
+      atPath: "\(folder.path)/deep", withDestinationPath: "own/sub")
+    for path in ["own/new", "own/sub/../new", "deep/../new", "deep/../sub/../new"] {
+      #expect(UserPath.planted(on: Array("\(folder.path)/\(path)".utf8)) == nil, "\(path)")
+    }
     for path in [
       "own/../new", "own/../inner/../new", "shared/none/../out/new", "a/./../b/c/../../shared/out",
+      "own/sub/../../new", "deep/../../new", "deep/../none/../../new", "deep/../../inner/../new",
     ] {
       #expect(
         UserPath.planted(on: Array("\(folder.path)/\(path)".utf8)) == Array("\(shared)/out".utf8),
