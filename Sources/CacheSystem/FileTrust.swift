@@ -122,6 +122,16 @@ package enum UserPath {
     return file.kind != .directory || folder.mode & 0o002 != 0
   }
 
+  /// Returns whether a path has links that lead in a circle, or more of them than the system follows.
+  package static func isLoop(_ path: [UInt8]) -> Bool {
+    do throws(SystemError) {
+      _ = try RealFileSystem().status(userPath: path)
+      return false
+    } catch {
+      return error == SystemError(ELOOP)
+    }
+  }
+
   /// Returns what a symbolic link leads to, or `nil` if there is no link at the path; readlink(2).
   package static func linkTarget(_ path: [UInt8]) -> [UInt8]? {
     let target = unsafe [UInt8](unsafeUninitializedCapacity: Int(PATH_MAX)) { buffer, count in

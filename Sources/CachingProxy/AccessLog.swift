@@ -160,9 +160,10 @@ package final class AccessLog: ProxyObserver {
     // In a folder like /tmp another user may have put a link there, or a file, to read the log; also
     // since it was opened before.
     if UserPath.isPlanted(path) || UserPath.planted(on: Array(path.utf8)) != nil {
+      let words = "it, or a part of its path, belongs to another user"
+      let isLoop = UserPath.isLoop(Array(path.utf8))
       throw ProxyError(
-        .log, subject: path,
-        detail: "it, or a part of its path, belongs to another user; use another file")
+        .log, subject: path, detail: isLoop ? SystemError(ELOOP).description : words)
     }
     // Safety: the path is a C string that is valid during the call.
     let descriptor = unsafe CLibrary.open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o640)

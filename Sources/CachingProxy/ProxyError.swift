@@ -62,7 +62,7 @@ package struct ProxyError: Error, Sendable, Hashable, CustomStringConvertible {
       ("there is no such address on this machine", "check the host in --listen")
     case .permissionDenied:
       ("this port needs a privilege", "choose a port from 1024 on")
-    case .log: ("the log cannot be opened", "check the folder and its permissions")
+    case .log: ("the log cannot be opened", "check folder and permissions, or use another file")
     case .certificate:
       ("the certificate cannot be used", "check the files of --tls-cert and --tls-key")
     case .authority:

@@ -12,6 +12,7 @@ internal import CacheSystem
 package func checkOutput(_ path: Argument, isRead: Bool = false) throws(OutputError) {
   if isRead, UserPath.real(path.bytes) != nil { return }
   if let planted = UserPath.planted(on: path.bytes) {
+    if UserPath.isLoop(path.bytes) { throw OutputError(path: path.description, errno: ELOOP) }
     throw OutputError(path: path.description, planted: Argument(bytes: planted))
   }
   if let store = enclosingStore(of: path) {

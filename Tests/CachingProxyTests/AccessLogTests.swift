@@ -1,5 +1,6 @@
 import CLibrary
 import CacheFormat
+import CacheSystem
 import Foundation
 import Synchronization
 import TestSupport
@@ -100,6 +101,13 @@ private func urls(_ path: String) throws -> [String] {
     let lines = try content("first").split(separator: "\n")
     #expect(lines.contains { $0.contains("GET /5") } && lines.count == 2)
     #expect(lines.contains("# 5 lines were left out, as the log could not be written"))
+  }
+
+  @Test func `that is a link to itself is an error that says so`() throws {
+    let path = folder + "/log"
+    try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: "log")
+    let error = #expect(throws: ProxyError.self) { try AccessLog(.file(path), format: .text) }
+    #expect(error?.detail == SystemError(ELOOP).description)
   }
 
   @Test(.enabled(if: geteuid() == 0, "another user's files are needed"))

@@ -84,6 +84,16 @@ import Testing
     try checkStore(Argument(shared + "/store"))
   }
 
+  @Test func `a link that leads to itself is not said to be planted`() throws {
+    let loop = temporary.path + "/loop"
+    try FileManager.default.createSymbolicLink(atPath: loop, withDestinationPath: "loop")
+    for end in ["", "/new"] {
+      #expect(throws: OutputError(path: loop + end, errno: ELOOP)) {
+        try checkOutput(Argument(loop + end))
+      }
+    }
+  }
+
   @Test func `program state is not written there`() throws {
     let file = try StateFile(named: "name", in: root + "/state")
     let problem = #expect(throws: StateFile.Problem.self) { try file.save([1]) }
