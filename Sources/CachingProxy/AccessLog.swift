@@ -147,7 +147,7 @@ package final class AccessLog: ProxyObserver {
   private func reopen(_ output: inout Output) {
     guard case .file = destination else { return }
     do throws(ProxyError) {
-      let new = try Self.open(destination)
+      let new = try Self.open(destination, isAgain: true)
       CLibrary.close(output.descriptor)
       (output.descriptor, output.endsWithinLine) = (new, false)
     } catch {
@@ -155,7 +155,14 @@ package final class AccessLog: ProxyObserver {
     }
   }
 
-  private static func open(_ destination: Destination) throws(ProxyError) -> Int32 {
+  /// Opens the output.
+  ///
+  /// - Parameters:
+  ///   - destination: What to open.
+  ///   - isAgain: Whether the server runs already: then this does not wait for the reader of a pipe.
+  private static func open(
+    _ destination: Destination, isAgain: Bool = false
+  ) throws(ProxyError) -> Int32 {
     guard case .file(let path) = destination else { return 1 }
     // In a folder like /tmp another user may have put a link there, or a file, to read the log; also
     // since it was opened before.
@@ -165,11 +172,16 @@ package final class AccessLog: ProxyObserver {
       throw ProxyError(
         .log, subject: path, detail: isLoop ? SystemError(ELOOP).description : words)
     }
+    let flags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | (isAgain ? O_NONBLOCK : 0)
     // Safety: the path is a C string that is valid during the call.
-    let descriptor = unsafe CLibrary.open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o640)
+    let descriptor = unsafe CLibrary.open(path, flags, 0o640)
     guard descriptor >= 0 else {
-      throw ProxyError(.log, subject: path, detail: SystemError(errno).description)
+      let error = SystemError(errno)
+      let words = error == SystemError(ENXIO) ? "nobody reads this pipe" : error.description
+      throw ProxyError(.log, subject: path, detail: words)
     }
+    // Writing waits for room, as if it had been opened without O_NONBLOCK.
+    _ = fcntl(descriptor, F_SETFL, O_APPEND)
     return descriptor
   }
 

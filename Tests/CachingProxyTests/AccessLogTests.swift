@@ -110,6 +110,67 @@ private func urls(_ path: String) throws -> [String] {
     #expect(error?.detail == SystemError(ELOOP).description)
   }
 
+  @Test func `waits for no reader of a pipe when it is opened again`() async throws {
+    let path = folder + "/log"
+    let failures = Mutex<[String]>([])
+    let log = try AccessLog(.file(path), format: .text) { words in
+      failures.withLock { $0.append(words) }
+    }
+    // Safety: the paths are passed as zero-terminated copies that live during the calls.
+    unsafe #expect(rename(path, folder + "/old") == 0 && mkfifo(path, 0o600) == 0)
+    log.reopen()
+    await eventually { failures.withLock { !$0.isEmpty } }
+    log.answered(record(1))
+    await eventually { (try? urls(folder + "/old")) == ["/1"] }
+    unsafe #expect(unlink(path) == 0)
+    log.reopen()
+    await eventually { unsafe access(path, F_OK) == 0 }
+    log.answered(record(2))
+    try await onThread { log.close() }
+    #expect(try urls(path) == ["/2"])
+    #expect(failures.withLock { $0.count == 1 && $0[0].contains("(nobody reads this pipe)") })
+  }
+
+  @Test func `gives the reader of a pipe all lines, also of one that was full`() async throws {
+    let path = folder + "/log"
+    let log = try AccessLog(.file(path), format: .text)
+    // Safety: the paths are passed as zero-terminated copies that live during the calls.
+    unsafe #expect(unlink(path) == 0 && mkfifo(path, 0o600) == 0)
+    let reader = unsafe open(path, O_RDONLY | O_NONBLOCK)
+    try #require(reader >= 0)
+    defer { close(reader) }
+    log.reopen()
+    // Once the log has opened the pipe, reading finds nothing yet, in place of its end.
+    var byte: UInt8 = 0
+    await eventually { unsafe read(reader, &byte, 1) < 0 }
+    for number in 0..<5000 { log.answered(record(number)) }
+    // The pipe is full: it takes no byte more.
+    let writer = unsafe open(path, O_WRONLY | O_NONBLOCK)
+    try #require(writer >= 0)
+    await eventually { isFull(writer) }
+    close(writer)
+    _ = fcntl(reader, F_SETFL, 0)
+    async let end: Void = onThread { log.close() }
+    var bytes: [UInt8] = []
+    var piece = [UInt8](repeating: 0, count: 65_536)
+    while true {
+      // Safety: read writes at most the buffer's size.
+      let count = unsafe piece.withUnsafeMutableBytes {
+        unsafe read(reader, $0.baseAddress, $0.count)
+      }
+      if count <= 0 { break }
+      bytes += piece[..<count]
+    }
+    try await end
+    #expect(bytes.count { $0 == 0x0A } == 5000)
+  }
+
+  /// Returns whether a pipe has no room for another piece.
+  private func isFull(_ writer: Int32) -> Bool {
+    var file = pollfd(fd: writer, events: Int16(POLLOUT), revents: 0)
+    return unsafe poll(&file, 1, 0) == 0
+  }
+
   @Test(.enabled(if: geteuid() == 0, "another user's files are needed"))
   func `is not opened again in a folder that another user has put in place of the old one`()
     async throws
