@@ -216,6 +216,11 @@ extension PurgeFollower {
     var (isAdded, wasEverywhere) = (false, false)
     var reason = RemoteReason.contended
     var server = servers[0].url
+    func note(_ failure: RemoteReason, _ index: Int) {
+      // That a server is not asked any more only follows from the cause.
+      if reason != .contended, [.open, .off].contains(failure) { return }
+      (reason, server) = (failure, servers[index].url)
+    }
     for _ in 0..<Self.attempts {
       var isEverywhere = isAdded
       var (isSigned, bad) = (false, String?.none)
@@ -224,12 +229,13 @@ extension PurgeFollower {
           let (found, failure) = try await read(index, .writing)
           if found.number(of: scope) < list.number(of: scope) { isEverywhere = false }
           isSigned = isSigned || found != PurgeList()
-          if let failure { (reason, server) = (failure, servers[index].url) }
+          if let failure { note(failure, index) }
         } catch {
           if error == .badDocument {
             bad = servers[index].url
           } else {
-            (isEverywhere, reason, server) = (false, error, servers[index].url)
+            isEverywhere = false
+            note(error, index)
           }
         }
       }

@@ -192,6 +192,12 @@ struct RemoteCommandTests {
     #expect(result.status == 0)
     #expect(result.text.hasPrefix("stored"))
     #expect(result.errors.contains("1 responses were not offered") || result.errors == "")
+    let purge = try run(ToolRun(), ["remote", "purge", "--all"], gone)
+    #expect(purge.status == 2)
+    #expect(
+      purge.errors
+        == "offlinecache: http://127.0.0.1:\(port)/: the purge list was not written "
+        + "(remote-unreachable); check the server, and purge again ('offlinecache remote check')\n")
   }
 
   @Test

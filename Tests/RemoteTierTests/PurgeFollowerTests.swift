@@ -94,6 +94,22 @@ struct PurgeFollowerTests {
     #expect(two.tier.purges.list.numbers.keys.contains(.tag("x")))
   }
 
+  @Test(
+    "a purge that fails names the cause, not that the server is not asked any more",
+    arguments: [
+      (.failure(.cannotConnect), .unreachable), (.status(401), .refused),
+      (.status(500), .serverError),
+    ] as [(MemoryServer.Fault, RemoteReason)])
+  func cause(fault: MemoryServer.Fault, reason: RemoteReason) async throws {
+    let server = MemoryServer()
+    server.setFault { _ in fault }
+    let machine = try Machine(server)
+    let error = await #expect(throws: RemoteCacheError.self) {
+      try await machine.tier.purge(.everything)
+    }
+    #expect(error?.problem == "the purge list was not written (\(reason))")
+  }
+
   @Test("a list that was damaged on one server keeps no purge from the others")
   func damagedListOfOne() async throws {
     let server = MemoryServer()

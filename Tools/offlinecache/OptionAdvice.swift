@@ -1,10 +1,11 @@
 import CacheClient
 import CacheStore
 import HTTPTransports
+import RemoteTier
 
-/// The options of this tool that do what the remedy of a library's error says.
+/// The options and commands of this tool that do what the remedy of a library's error says.
 enum OptionAdvice {
-  /// Returns the text of an error, with the option behind the remedy if there is one.
+  /// Returns the text of an error, with the option or command behind the remedy if there is one.
   static func text(_ error: any Error) -> String {
     option(error).map { "\(error) (\($0))" } ?? "\(error)"
   }
@@ -22,6 +23,8 @@ enum OptionAdvice {
   private static func option(_ error: any Error) -> String? {
     switch error {
     case let error as StoreError: option(error)
+    case let error as RemoteCacheError:
+      error.remedy.hasPrefix("check the server") ? "'offlinecache remote check'" : nil
     case let error as ClientError:
       if case .transport(let error) = error.cause { option(error) } else { nil }
     case let error as DownloadError:
