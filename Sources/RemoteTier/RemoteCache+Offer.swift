@@ -127,17 +127,19 @@ extension RemoteCache {
   }
 
   /// Tries again to empty documents, as a server seems to work: a few, and the next ones after each
-  /// that succeeds, so that they neither fill the queue nor all fail.
+  /// that succeeds, so that they neither fill the queue nor all fail. Those come first that were not
+  /// tried again yet, or longest ago.
   func emptyAgain() {
     let now = clock.monotonic()
     let working = Set(servers.indices.filter { servers[$0].refusal(of: .writing) == nil })
     let next = unemptied.withLock { keys -> [ByteString] in
       let room = max(1, options.uploads) - keys.values.count { $0.isWaiting }
-      let due = keys.lazy.filter { _, state in
-        !state.isWaiting
-          && state.servers.contains { index, time in time <= now && working.contains(index) }
+      guard room > 0 else { return [] }
+      let due = keys.compactMap { key, state -> (key: ByteString, time: Int64)? in
+        let times = state.servers.filter { $0.value <= now && working.contains($0.key) }.values
+        return state.isWaiting ? nil : times.min().map { (key, $0) }
       }
-      let next = Array(due.prefix(max(0, room)).map(\.key))
+      let next = due.sorted { $0.time < $1.time }.prefix(room).map(\.key)
       for key in next { keys[key]?.isWaiting = true }
       return next
     }

@@ -165,6 +165,27 @@ struct InvalidationTests {
     #expect(machine.tier.statistics.offersDropped == dropped)
   }
 
+  @Test("what was tried last is tried again last")
+  func inTurn() async throws {
+    let server = MemoryServer()
+    let machine = try Machine(server) { $0.uploads = 1 }
+    for key in keys { await machine.offer(key, [1]) }
+    let paths = Set(keys.map { "/team/" + ObjectName.document(of: $0, in: "default").path })
+    server.setFault {
+      $0.method.rawValue == "PUT" && paths.contains($0.url.target) ? .status(507) : nil
+    }
+    for key in keys { machine.tier.invalidate(key) }
+    await machine.tier.drain()
+    server.clearLog()
+    for number in keys.indices {
+      machine.time.advance(bySeconds: 61)
+      await machine.offer("GET http://b.test/\(number)", [2], received: machine.time.now())
+      await machine.tier.drain()
+    }
+    let tried = server.requests.filter { $0.method.rawValue == "PUT" }.map(\.url.target)
+    #expect(paths.isSubset(of: tried))
+  }
+
   @Test("what was not emptied because too much waits is tried again")
   func dropped() async throws {
     let server = MemoryServer()
