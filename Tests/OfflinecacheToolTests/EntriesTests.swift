@@ -95,13 +95,15 @@ import ToolTesting
     let tool = ToolRun()
     let put = try tool.run(
       "put", "k", "-", "--info", "http-request-time:1796082635593288786", "--info",
-      "http-response-time:soon", "--info", "time:1796082635593288786")
+      "http-response-time:soon", "--info", "time:1796082635593288786", "--info",
+      "http-body-date:1796086820", "--info", "http-body-date:9223372036854775807")
     #expect(put.status == 0)
     let table = try tool.run("show", "k").lines.filter { $0.hasPrefix("info") }
     #expect(
       table == [
         "info      http-request-time: 2026-11-30T23:50:35Z", "info      http-response-time: soon",
-        "info      time: 1796082635593288786",
+        "info      time: 1796082635593288786", "info      http-body-date: 2026-12-01T01:00:20Z",
+        "info      http-body-date: 9223372036854775807",
       ])
     #expect(try tool.run("show", "k", "--json").text.contains("\"1796082635593288786\""))
   }

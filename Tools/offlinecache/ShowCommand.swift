@@ -45,10 +45,19 @@ enum ShowCommand: ToolCommand {
   /// Returns a field of the user info; a time that the HTTP client has noted, as a date.
   private static func text(of info: Field) -> String {
     let name = info.name.description
-    guard name == "http-request-time" || name == "http-response-time",
-      let time = info.value.string.flatMap({ Int64($0) })
+    guard let nanoseconds = unit(of: name), let number = info.value.string.flatMap({ Int64($0) })
     else { return text(info) }
-    return "\(name): \(dateText(Timestamp(nanoseconds: time)))"
+    let (time, isTooLarge) = number.multipliedReportingOverflow(by: nanoseconds)
+    return isTooLarge ? text(info) : "\(name): \(dateText(Timestamp(nanoseconds: time)))"
+  }
+
+  /// Returns the nanoseconds of the unit in which a time is noted; `nil` for what is no time.
+  private static func unit(of name: String) -> Int64? {
+    switch name {
+    case "http-request-time", "http-response-time": 1
+    case "http-body-date": 1_000_000_000
+    default: nil
+    }
   }
 
   private static func text(_ field: Field) -> String {
