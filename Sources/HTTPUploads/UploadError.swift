@@ -31,7 +31,7 @@ public struct UploadError: Error, Sendable, Hashable, CustomStringConvertible {
   public var description: String {
     switch cause {
     case .unreadable(let error): "\(path): it cannot be read (\(error)); check path and permissions"
-    case .notAFile: "\(path): it is no regular file; write its bytes to one, and send that"
+    case .notAFile: "\(path): it is a folder, a pipe or a device; send a regular file"
     case .changed: "\(path): it changed while it was sent; send a copy that nobody writes to"
     case .mediaType: "\(path): its media type has control characters; leave them out"
     }

@@ -36,6 +36,11 @@ import ToolTesting
     let copy = tool.path("copy")
     #expect(try tool.run("upload", address(origin), "-f", file, "-q", "-o", copy).text == "")
     #expect(try tool.read(copy) == Array("PUT - -\ncontent".utf8))
+    let folder = try tool.run("upload", address(origin), "-f", tool.folder)
+    #expect(folder.status == 2)
+    #expect(
+      folder.errors == "offlinecache: \(tool.folder): it is a folder, a pipe or a device; send a "
+        + "regular file\n")
   }
 
   @Test func `forms are sent in their order`() throws {
