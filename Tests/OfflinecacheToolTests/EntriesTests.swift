@@ -209,7 +209,7 @@ import ToolTesting
   @Test func `a removal that was interrupted says how many it removed`() async throws {
     let tool = ToolRun()
     #expect(try tool.run("put", "a", "-", "--tag", "t", input: [1]).status == 0)
-    for words in [["--prefix", "a"], ["--tag", "t"], ["--older-than", "0"]] {
+    for words in [["--prefix", "a"], ["--tag", "t"], ["--older-than", "0"], ["a", "b"]] {
       let arguments = ["--store", tool.store, "rm"] + words
       let result = try await #require(
         processExitsWith: .exitCode(143), observing: [\.standardErrorContent]

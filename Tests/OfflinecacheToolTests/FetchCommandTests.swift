@@ -323,6 +323,9 @@ import ToolTesting
     let result = try running.finish()
     #expect(result.status == 130)
     #expect(result.text == "stored  200          5 B  \(origin.base)/a\n")
+    #expect(
+      result.errors.hasPrefix(
+        "1 fetched, 0 from the store, 0 not found, 0 failed; 5 B in "), "\(result.errors)")
   }
 
   @Test func `a URL with a password is refused, and the password is not shown`() throws {

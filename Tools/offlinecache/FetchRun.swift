@@ -33,9 +33,10 @@ struct FetchRun: Sendable {
     let result = await Interruption.cancelling { try await fetchAll(jobs) }
     progress.finish()
     try report.flush()
+    if Interruption.requested == nil { try result.get() }
+    let status = report.finish()
     try Interruption.check()
-    try result.get()
-    return report.finish()
+    return status
   }
 
   private func fetchAll(_ jobs: Int) async throws {

@@ -20,8 +20,8 @@ enum RemoveCommand: ToolCommand {
     "rm", summary: "Removes entries",
     discussion: [
       "Give keys, or one kind of option. Pinned entries are removed, too, except with "
-        + "--older-than. With an option, the number of removed entries is "
-        + "printed on standard error. A named key that is not there gives a message and exit "
+        + "--older-than. With an option, or if it is interrupted, the number of removed "
+        + "entries is printed on standard error. A named key that is not there gives a message and exit "
         + "status 1; a prefix, tag or age that matches nothing gives 0.",
       "Removed entries are never served again, and the files of their bodies are deleted at once. "
         + "Their keys, header fields and small bodies (up to 16 KiB) stay in the journal until a "
@@ -68,9 +68,13 @@ enum RemoveCommand: ToolCommand {
 
   private static func remove(_ keys: [Argument], from store: Store) throws -> ExitStatus {
     var status = ExitStatus.success
+    var removed = 0
     for key in keys {
+      if Interruption.requested != nil { Report.done("removed", removed) }
       try Interruption.check()
-      if try store.remove(ByteString(key)) == 0 {
+      let count = try store.remove(ByteString(key))
+      removed += count
+      if count == 0 {
         Report.notFound(key)
         status = .notFound
       }
