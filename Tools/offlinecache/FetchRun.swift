@@ -190,7 +190,9 @@ struct FetchRun: Sendable {
   /// Returns a note if a server that cannot be reached, or whose answer cannot be decoded, has allowed
   /// no use of what is stored without asking it; also if nothing is stored, perhaps for `no-store`.
   private func offlineNote(_ error: any Error, _ address: String) async -> String? {
-    if !policy.allowsNetwork, case .notStored(.absent) = (error as? ClientError)?.cause {
+    if !policy.allowsNetwork, !client.options.rules.keepsNoStore,
+      case .notStored(.absent) = (error as? ClientError)?.cause
+    {
       return "what says no-store is kept only with --keep-no-store"
     }
     guard policy.allowsNetwork, (error as? ClientError)?.mayHaveStandIn == true,
