@@ -17,6 +17,8 @@ package struct CrawlOptions: Sendable {
   package var agent = "OfflineCache"
   /// The limit of the memory for URLs and for the rules of hosts, in bytes: about 250,000 URLs.
   package var frontierBytes = 128 << 20
+  /// Returns the text for an error in the report.
+  package var text: @Sendable (any Error) -> String = { "\($0)" }
   /// Waits before a request is sent again; set by tests.
   package var wait: @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0) }
 

@@ -109,7 +109,7 @@ struct PageFetcher: Sendable {
       return .success(rules)
     } catch {
       if case .tooManyRedirects = error.cause { return .success(.allowingAll) }
-      return .failure(NoRules(reason: "\(error)"))
+      return .failure(NoRules(reason: options.text(error)))
     }
   }
 
@@ -135,7 +135,8 @@ struct PageFetcher: Sendable {
       page.isReachable = false
       page.outcome = .failed("the server does not answer: \(error.cause); the stored copy is kept")
     } else if let reason = await whyNotOffline(response, request) {
-      page.outcome = .failed("it is fetched, but not there offline: \(reason)")
+      let words = if case .failed(let error) = reason { options.text(error) } else { "\(reason)" }
+      page.outcome = .failed("it is fetched, but not there offline: \(words)")
       page.isNoStore = reason == .forbidden(.noStoreResponse) && !client.options.rules.keepsNoStore
     } else if type.hasReferences, response.head.fields.contentCodings != nil {
       page.outcome = .failed("it came with a content coding, so its links are not seen")
@@ -335,7 +336,7 @@ struct PageFetcher: Sendable {
   }
 
   private func failed(_ item: CrawlItem, _ error: ClientError) -> FetchedPage {
-    var page = FetchedPage(item: item, outcome: .failed("\(error)"))
+    var page = FetchedPage(item: item, outcome: .failed(options.text(error)))
     if case .transport(let error) = error.cause {
       page.isReachable = !error.isUnreachable
       if error.code == .cancelled { page.outcome = .leftOut }

@@ -10,14 +10,16 @@ import ToolTesting
     server { listen PORT0 ssl; ssl_certificate FOLDER/good.pem;
       ssl_certificate_key FOLDER/good.key; ssl_client_certificate FOLDER/ca.pem;
       ssl_verify_client optional; location / { return 200 "hello $ssl_client_s_dn"; }
-      location /away { return 302 http://127.0.0.1:1/; } }
+      location /away { return 302 http://127.0.0.1:1/; }
+      location /plain { return 302 http://PORT1/; } }
+    server { listen PORT1; location / { return 200 "hello"; } }
     """
 
   /// Needs nginx and openssl of Debian.
   @Test(.enabled(if: NginxOrigin.isInstalled, "nginx and openssl are not installed"))
   func `authorities, pins and client certificates are taken from the command line`() async throws {
     let folder = try await Certificates.make()
-    let origin = try await NginxOrigin(Self.servers, in: folder)
+    let origin = try await NginxOrigin(Self.servers, in: folder, ports: 2)
     let key = try await Certificates.der("good", in: folder.url, publicKey: true)
     let pin = Data(MessageDigest.of(key, .sha256)).base64EncodedString()
     let certificate = try await Certificates.der("good", in: folder.url)
@@ -62,6 +64,19 @@ import ToolTesting
     let followed = try tool.run(bytes: (away + ["--insecure-redirects"]).map { Array($0.utf8) })
     #expect(followed.status == 2)
     #expect(followed.errors.contains("http://127.0.0.1:1/: no connection can be made"))
+    let rest = [origin.address("/plain"), "--proxy", "none", "--ca-file", ours]
+    let crawled = try tool.run(bytes: (["crawl"] + rest).map { Array($0.utf8) })
+    #expect(crawled.status == 2)
+    #expect(crawled.text.hasSuffix(", or allow such redirects (--insecure-redirects)\n"))
+    let copies = rest + ["--output-dir", tool.path("out")]
+    let allow = ["--insecure-redirects"]
+    let got = try tool.run(bytes: (["download"] + copies + allow).map { Array($0.utf8) })
+    #expect(got.status == 0, "\(got.errors)")
+    let check = try tool.run(bytes: (["check"] + copies).map { Array($0.utf8) })
+    #expect(check.status == 2)
+    #expect(check.errors.hasSuffix(", or allow such redirects (--insecure-redirects)\n"))
+    let checked = try tool.run(bytes: (["check"] + copies + allow).map { Array($0.utf8) })
+    #expect(checked.errors == "" && checked.status != 2, "\(checked.text)")
   }
 
   @Test(arguments: ["http://", "http://proxy:99999", "socks5://[::1", "ftp://proxy", "proxy:80"])

@@ -137,6 +137,8 @@ import ToolTesting
       let fetch = try tool.run(bytes: (["fetch", url] + words).map { Array($0.utf8) })
       #expect(fetch.errors.contains("raise the limits of the store ('offlinecache limit')\n"))
     }
+    let crawl = try tool.run("crawl", url)
+    #expect(crawl.text.hasSuffix("raise the limits of the store ('offlinecache limit')\n"))
     let other = try tool.run("download", url, "--output-dir", tool.folder)
     #expect(other.status == 2)
     #expect(other.errors.hasSuffix("; move it away, or allow it to be replaced (--restart)\n"))

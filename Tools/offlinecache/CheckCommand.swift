@@ -25,7 +25,7 @@ enum CheckCommand: ToolCommand {
     ],
     parameters: [urls],
     options: [folder, AddressList.option, timeout, HeaderOption.option, FingerprintOption.option]
-      + NetworkOptions.allWithLogin,
+      + NetworkOptions.allWithLogin + [NetworkOptions.insecureRedirects],
     examples: [
       .init("offlinecache check https://example.org/", "Compares with the store"),
       .init(
@@ -39,8 +39,7 @@ enum CheckCommand: ToolCommand {
     ])
 
   static func run(_ invocation: Invocation) async throws -> ExitStatus {
-    let time = invocation.value(of: timeout)
-    let options = TransportOptions(connectTimeout: time, idleTimeout: time, wholeTimeout: time)
+    let options = transportOptions(invocation)
     let transport = try CurlTransport(NetworkOptions.setup(invocation))
     let addresses = try AddressList.all(invocation, urls)
     if addresses.isEmpty {
@@ -72,6 +71,13 @@ enum CheckCommand: ToolCommand {
     }
   }
 
+  private static func transportOptions(_ invocation: Invocation) -> TransportOptions {
+    let time = invocation.value(of: timeout)
+    var options = TransportOptions(connectTimeout: time, idleTimeout: time, wholeTimeout: time)
+    options.allowsInsecureRedirects = invocation[NetworkOptions.insecureRedirects]
+    return options
+  }
+
   private static func check(
     _ addresses: [String], _ state: @escaping @Sendable (NormalizedURL) async throws -> UpdateState
   ) async throws -> ExitStatus {
@@ -101,7 +107,7 @@ enum CheckCommand: ToolCommand {
       } catch {
         if Task.isCancelled { break }
         status = .failure
-        printMessage("offlinecache: \(error)")
+        printMessage("offlinecache: \(OptionAdvice.text(error))")
       }
     }
     try output.flush()

@@ -73,6 +73,7 @@ enum CrawlCommand: ToolCommand {
     options.limitBytes = invocation[limit]
     options.connectionsPerHost = invocation.value(of: perHost)
     options.lifetime = invocation[freshFor]?.wholeSeconds
+    options.text = OptionAdvice.text
     let report = CrawlReport(
       isQuiet: invocation[quiet], asJSON: invocation[Declarations.json])
     return try await withStore(invocation, .fill) { store in

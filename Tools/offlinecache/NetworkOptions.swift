@@ -39,7 +39,7 @@ enum NetworkOptions {
     "timeout", .timeout, defaultText: "60s, 30s to connect", group: group,
     help: "Give up on a server if no byte is sent or received for this time")
 
-  private static let insecureRedirects = Flag(
+  static let insecureRedirects = Flag(
     "insecure-redirects", group: group,
     help: "Follow redirects from https to http, which others on the network can read and change")
 
