@@ -97,7 +97,7 @@ public final class Store: Sendable {
     upkeep.stop()
     var showsCrash = true
     if !isRefused && !isReadOnly {
-      try? accessTimes.flush()
+      writeAccessTimes()
       showsCrash = keepSessionIfNotCompared()
     }
     accessTimes.withdraw()
@@ -161,11 +161,20 @@ public final class Store: Sendable {
   /// and journal, and removes old records from the journal (`Compactor.isPurgeDue`). Otherwise the
   /// journal of a store that only short-lived programs use would grow.
   private func tidyBeforeClosing() {
-    try? accessTimes.flush()
+    writeAccessTimes()
     recovery.finishComparing()
     if !catalog.isSupervised { _ = try? settler.settleAll(within: 1_000_000_000) }
     if compactor.isPurgeDue { try? recovery.purge() }
     try? compactor.renewAfterFailedSync()
+  }
+
+  /// Writes the access times, if their record would not take the number by which a file shows that records
+  /// are lost.
+  private func writeAccessTimes() {
+    let maySearch = catalog.state.withLock {
+      $0.endedUncleanly && $0.journal.sequence == $0.journal.openedSequence
+    }
+    if !maySearch { try? accessTimes.flush() }
   }
 
   /// Returns a stream of the events of this store. A slow listener loses the oldest events first.

@@ -217,6 +217,7 @@ import Testing
       _ = try sandbox.repair(level, fileSystem: files)
     } else {
       let store = try Store(at: sandbox.root, options: Options(fileSystem: files))
+      _ = store.lookUp("a")
       store.waitUntilIdle()
       store.close()
     }
