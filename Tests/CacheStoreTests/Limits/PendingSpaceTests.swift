@@ -50,6 +50,37 @@ import Testing
     store.close()
   }
 
+  @Test(arguments: [4096, 16_384] as [UInt64])
+  func `a put evicts more if the volume gets back less than expected`(
+    _ eachFrees: UInt64
+  ) throws {
+    let files = FaultyFiles()
+    let free = 10 << 20 as UInt64
+    files.faults.availableBytes = free + 10 << 20
+    let store = try sandbox.open(
+      Options(limits: Limits(freeBytes: free), fileSystem: files), settling: .atOnce)
+    for number in 0..<40 { try store.put(body(number), for: ByteString("k\(number)")) }
+    let missing = 30 * eachFrees
+    // A put asks for its body, and for five blocks.
+    files.faults.availableBytes = free + 40_000 + 5 * store.catalog.place.blockBytes - missing
+    files.faults.set { call in
+      if call.kind == .removeFile, call.name.hasSuffix(".body") {
+        files.faults.availableBytes? += eachFrees
+      }
+      return nil
+    }
+    if eachFrees == 4096 {
+      // Less than an eighth: others may have taken the bytes, or a snapshot may keep them.
+      #expect(throws: StoreError.self) { try store.put(body(40), for: "new") }
+      #expect(store.statistics.evictions < 20)
+    } else {
+      try store.put(body(40), for: "new")
+      #expect(store.statistics.evictions == 30)
+    }
+    files.faults.set(nil)
+    store.close()
+  }
+
   @Test func `bytes that are told at once need no sync`() {
     var pending = PendingSpace()
     #expect(pending.step(free: 10, wanted: 100) == .evict)
