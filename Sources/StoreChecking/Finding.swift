@@ -25,9 +25,9 @@ public struct Finding: Sendable, Hashable {
   /// The number of entries that the repair took out of the store, because nothing could restore
   /// them, or would take (``CheckOptions/forecast``). Variants of a key may have one body.
   public var lostEntries: Int
-  /// Whether a safe repair would restore the entry or body (``CheckOptions/forecast``), although only one
-  /// of all damage repairs every finding of this kind.
-  package var isRestorable = false
+  /// Whether a safe repair (``CheckOptions/forecast``) would treat it unlike most of its kind: restore the
+  /// entry or body, although only one of all damage repairs every one, or leave it to that.
+  package var isException = false
 
   package init(
     _ kind: FindingKind, path: [UInt8], key: [UInt8]? = nil, detail: String,

@@ -76,7 +76,7 @@ import Testing
         "s: 2 findings, 1 would be repaired, 1 left (deep check, repair safe, dry run)"))
     #expect(dry.contains("tag-wrong   note          1           1     0"))
     var restorable = finding(.bodyMissing, "e")
-    restorable.isRestorable = true
+    restorable.isException = true
     let restoring = try self.lines(
       ["--repair", "safe", "--dry-run", "s"], [restorable, finding(.bodyMissing, "f")])
     #expect(restoring.contains("  e: a detail: would be repaired"))
@@ -84,6 +84,15 @@ import Testing
     #expect(restoring.contains { $0.hasPrefix("s: 2 findings, 1 would be repaired, 1 left (") })
     #expect(restoring.contains { $0.contains("--repair safe s' repairs 1, and loses nothing") })
     #expect(restoring.contains { $0.contains("--repair all s' repairs 1 as well") })
+    var copy = finding(.entryMisplaced, "g")
+    copy.isException = true
+    let leaving = try self.lines(
+      ["--repair", "safe", "--dry-run", "s"], [copy, finding(.entryMisplaced, "h")])
+    #expect(leaving.contains("  g: a detail: left"))
+    #expect(leaving.contains("  h: a detail: would be repaired"))
+    #expect(leaving.contains { $0.hasPrefix("s: 2 findings, 1 would be repaired, 1 left (") })
+    #expect(leaving.contains { $0.contains("--repair safe s' repairs 1, and loses nothing") })
+    #expect(leaving.contains { $0.contains("--repair all s' repairs 1 as well") })
     var lost = finding(.bodyWrong, "d")
     lost.lostEntries = 2
     let all = try self.lines(["--repair", "all", "--dry-run", "s"], [finding(.bodyWrong), lost])

@@ -16,12 +16,14 @@ struct Advice {
       } else if done?.reaches(kind) == true {
         failed += left
       } else {
+        let exceptions = verdict.exceptions[kind] ?? 0
         switch kind.facts.repairedBy {
-        case .safe: safe += left
+        case .safe:
+          safe += left - exceptions
+          all += exceptions
         case .all:
-          let restorable = verdict.restorable[kind] ?? 0
-          safe += restorable
-          all += left - restorable
+          safe += exceptions
+          all += left - exceptions
         case nil: never += left
         }
       }

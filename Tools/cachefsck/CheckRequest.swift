@@ -39,7 +39,7 @@ struct CheckRequest: Sendable {
   /// Returns whether the repair is meant to repair a finding.
   func reaches(_ finding: Finding) -> Bool {
     guard let repair else { return false }
-    return repair.reaches(finding.kind) || finding.isRestorable
+    return repair.reaches(finding.kind) != finding.isException
   }
   /// The level of the repair that is carried out; `nil` with `--dry-run`.
   var effectiveRepair: RepairLevel? { isDryRun ? nil : repair }

@@ -118,7 +118,8 @@ struct TextReport {
     guard verdict.request.isDryRun, let level = verdict.request.repair else { return verdict.tally }
     return verdict.tally.reduce(into: [:]) { tally, item in
       var count = item.value
-      count.repaired = level.reaches(item.key) ? count.found : verdict.restorable[item.key] ?? 0
+      let exceptions = verdict.exceptions[item.key] ?? 0
+      count.repaired = level.reaches(item.key) ? count.found - exceptions : exceptions
       tally[item.key] = count
     }
   }

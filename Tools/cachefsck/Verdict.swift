@@ -11,8 +11,8 @@ struct Verdict {
   /// The findings of this run and of the earlier runs of a resumed check.
   private(set) var tally: Tally = [:]
   private(set) var shown: [FindingKind: [Finding]] = [:]
-  /// The findings of this run whose bodies a safe repair would restore; counted only in its dry run.
-  private(set) var restorable: [FindingKind: Int] = [:]
+  /// The findings of this run that a safe repair treats unlike others of their kind.
+  private(set) var exceptions: [FindingKind: Int] = [:]
   private(set) var progress: CheckProgress?
   /// Whether `--resume` will continue this check.
   var canResume = false
@@ -21,7 +21,7 @@ struct Verdict {
     tally = report?.findings ?? watcher.tally
     if let earlier { tally.add(earlier.tally) }
     shown = watcher.shown
-    restorable = watcher.restorable
+    exceptions = watcher.exceptions
     progress = watcher.progress
   }
 

@@ -13,7 +13,7 @@ final class Watcher: CheckObserver {
     /// The same, for each shard with findings.
     var tallies: [UInt8: Tally] = [:]
     var shown: [FindingKind: [Finding]] = [:]
-    var restorable: [FindingKind: Int] = [:]
+    var exceptions: [FindingKind: Int] = [:]
     var progress: CheckProgress?
     var lastSaved = ContinuousClock.now
     var outputError: OutputError?
@@ -48,7 +48,7 @@ final class Watcher: CheckObserver {
   func found(_ finding: Finding) {
     state.withLock { state in
       state.tally.add(finding)
-      if finding.isRestorable { state.restorable[finding.kind, default: 0] += 1 }
+      if finding.isException { state.exceptions[finding.kind, default: 0] += 1 }
       if let shard = finding.shard { state.tallies[shard, default: [:]].add(finding) }
       guard let json else {
         if state.shown[finding.kind, default: []].count < Self.shownOfKind {
@@ -109,7 +109,7 @@ final class Watcher: CheckObserver {
   var tally: Tally { state.withLock { $0.tally } }
   /// The first findings of each kind; none with JSON.
   var shown: [FindingKind: [Finding]] { state.withLock { $0.shown } }
-  var restorable: [FindingKind: Int] { state.withLock { $0.restorable } }
+  var exceptions: [FindingKind: Int] { state.withLock { $0.exceptions } }
   var progress: CheckProgress? { state.withLock { $0.progress } }
   var stateProblem: StateFile.Problem? { state.withLock { $0.stateProblem } }
   var outputError: OutputError? { state.withLock { $0.outputError } }

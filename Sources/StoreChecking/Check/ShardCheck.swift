@@ -196,7 +196,7 @@ final class ShardCheck {
       }
       // A safe repair makes no shard.
       if level == .safe, hasShard {
-        finding.isRestorable = forecast?.isRestorable(suspicion, of: scene) == true
+        finding.isException = forecast?.isRestorable(suspicion, of: scene) == true
       }
       return finding
     }

@@ -48,7 +48,7 @@ struct StrayCheck {
         wasEmpty = try fileSystem.isEmpty(inner) && !Layout.isMisplaced(name)
         isSearched = try search(inner, path, &isTooDeep)
         if let key = try misplaced(inner) {
-          tellMisplaced(key, name, in: directory, &tally, isSearched: isSearched)
+          tellMisplaced(key, name, in: directory, inner, &tally, isSearched: isSearched)
           return
         }
       }
@@ -137,7 +137,7 @@ struct StrayCheck {
         var isSearched = try search(inner, tally.path(name), &isTooDeep, depth: depth + 1)
         if let key = try misplaced(inner) {
           let outcome = tellMisplaced(
-            key, name, in: directory.raw, &tally, isSearched: isSearched)
+            key, name, in: directory.raw, inner, &tally, isSearched: isSearched)
           isSearched = outcome == .repaired
         } else if run.mender != nil {
           if wasEmpty {
@@ -187,15 +187,21 @@ struct StrayCheck {
 
   @discardableResult
   private func tellMisplaced(
-    _ key: ByteString, _ name: PathName, in directory: Int32, _ tally: inout StrayTally,
-    isSearched: Bool
+    _ key: ByteString, _ name: PathName, in directory: Int32, _ inner: borrowing Descriptor,
+    _ tally: inout StrayTally, isSearched: Bool
   ) -> Finding.Outcome {
     let place = Layout.keyPath(KeyHash(hashing: key, seed: store.hashSeed)).text
+    let path = tally.path(name)
+    var isException = false
+    if run.options.forecast == .safe, run.mender == nil, let engine = store.engine {
+      let forecast = RepairForecast(store: engine)
+      isException = (try? forecast.isLeft(in: inner, path, run.cancellation)) ?? false
+    }
     return tell(
       Suspicion(
-        kind: .entryMisplaced, path: tally.path(name), name: name, key: key.bytes,
+        kind: .entryMisplaced, path: path, name: name, key: key.bytes,
         detail: "it belongs into entries/\(place)"),
-      name, in: directory, &tally, isSearched: isSearched)
+      name, in: directory, &tally, isSearched: isSearched, isException: isException)
   }
 
   /// Returns the key of a whole entry in a directory (a metadata file of this store and its body);
@@ -231,11 +237,14 @@ struct StrayCheck {
 
   /// Repairs and reports one name outside of the directories of keys.
   ///
-  /// - Parameter isSearched: whether nothing below it is left that could not be read or placed.
+  /// - Parameters:
+  ///   - isSearched: whether nothing below it is left that could not be read or placed.
+  ///   - wasEmpty: whether nothing was in a directory before this repair.
+  ///   - isException: see ``Finding/isException``.
   @discardableResult
   func tell(
     _ suspicion: Suspicion, _ name: PathName, in directory: Int32, _ tally: inout StrayTally,
-    isSearched: Bool = true, wasEmpty: Bool = false
+    isSearched: Bool = true, wasEmpty: Bool = false, isException: Bool = false
   ) -> Finding.Outcome {
     var result = Finding.Outcome.left
     if let mender = run.mender {
@@ -255,7 +264,9 @@ struct StrayCheck {
     var count = tally.counts[suspicion.kind] ?? StrayTally.Count()
     count.found += 1
     if count.more == 0 {
-      run.reporter.tell(suspicion.finding(result))
+      var finding = suspicion.finding(result)
+      finding.isException = isException
+      run.reporter.tell(finding)
     } else if result == .repaired {
       count.repaired += 1
     }

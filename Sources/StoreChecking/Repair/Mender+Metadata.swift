@@ -161,7 +161,7 @@ extension Mender {
     }
     let name = Layout.metadata(slot.variant)
     var body: [UInt8]?
-    if let document = try readDocument(name, directory, scene.path) {
+    if let document = try store.readDocument(name, directory, scene.path) {
       _ = try writeBody(of: document, slot, in: directory, scene.path)
       body = embeddedBody(of: document, slot)
     }

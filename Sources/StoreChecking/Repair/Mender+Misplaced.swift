@@ -18,7 +18,7 @@ extension Mender {
     switch placement {
     case .placed: break
     case .waiting:
-      guard let document = try readDocument(name, directory, scene.path) else { return false }
+      guard let document = try store.readDocument(name, directory, scene.path) else { return false }
       try moveOut(document, variant, scene, directory, shard)
     case .copy, .refused, .removed:
       // If another entry has taken the place, this may be the only copy.
@@ -58,27 +58,6 @@ extension Mender {
     try isWhole(Layout.body(entry.digest), in: directory, entry.digest, length: entry.length)
   }
 
-  /// What is in a foreign directory.
-  struct ForeignDirectory {
-    /// The metadata files, by their variants, and the bodies that they name.
-    var documents: [(variant: UInt64, digest: Digest)] = []
-    /// The numbers of metadata files that name a body.
-    var users: [Digest: Int] = [:]
-    /// The body files. In the end, those of entries that are not in their places.
-    var bodies: Set<Digest> = []
-    /// Whether a file cannot be read, or has another name, so that it may be the metadata file of any body.
-    var hasUnknown = false
-    /// The first error, after which the directory stays.
-    var failure: StoreError?
-
-    /// Returns the files that go when an entry leaves the directory: its metadata file, and before it the body
-    /// unless it may be that of another entry. After a kill, only a copy is left.
-    mutating func files(_ file: PathName, _ digest: Digest) -> [PathName] {
-      users[digest, default: 1] -= 1
-      return hasUnknown || users[digest] != 0 ? [file] : [Layout.body(digest), file]
-    }
-  }
-
   /// Moves the entries of a foreign directory to their places, and the rest of the directory to the
   /// quarantine. A safe repair does the latter only if all of the rest are copies of entries that
   /// are in their places, or were removed; otherwise copies of removed entries are moved alone.
@@ -93,7 +72,7 @@ extension Mender {
     let directory = try guarded(path) { () throws(SystemError) in
       try fileSystem.open(name, in: parent, [.read, .directory])
     }
-    var found = try readForeign(directory, path)
+    var found = try store.readForeign(directory, path, cancellation)
     if !found.documents.isEmpty {
       // Its owner must be allowed to write, so that what is placed can be removed from it.
       for raw in [parent, directory.raw] { try? fileSystem.permitOwner(raw) }
@@ -137,44 +116,5 @@ extension Mender {
     }
     try moveAway(name, in: parent, path: path)
     return true
-  }
-
-  func readForeign(
-    _ directory: borrowing Descriptor, _ path: [UInt8]
-  ) throws(StoreError) -> ForeignDirectory {
-    var found = ForeignDirectory()
-    var variants: [UInt64] = []
-    _ = try guarded(path) { () throws(SystemError) in
-      try fileSystem.names(in: directory.raw) { name, _ in
-        switch Layout.keyFile(name) {
-        case .metadata(let variant): variants.append(variant)
-        case .body(let digest): found.bodies.insert(digest)
-        case .foreign: found.hasUnknown = true
-        }
-        return false
-      }
-    }
-    for variant in variants where !cancellation.isSet {
-      do throws(StoreError) {
-        if let digest = try readDocument(Layout.metadata(variant), directory, path)?.entry.digest {
-          found.documents.append((variant, digest))
-          found.users[digest, default: 0] += 1
-          continue
-        }
-      } catch { found.failure = found.failure ?? error }
-      found.hasUnknown = true
-    }
-    return found
-  }
-
-  /// Reads a metadata file; `nil` if it is missing, damaged, or of another store.
-  func readDocument(
-    _ name: PathName, _ directory: borrowing Descriptor, _ path: [UInt8]
-  ) throws(StoreError) -> MetadataDocument? {
-    try guarded(path) { () throws(SystemError) in
-      try fileSystem.document(name, in: directory, hashSeed: store.hashSeed).flatMap {
-        try? $0.get()
-      }
-    }
   }
 }

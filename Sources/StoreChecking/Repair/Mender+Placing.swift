@@ -2,81 +2,11 @@ internal import CacheFormat
 internal import CacheStore
 internal import CacheSystem
 
-/// The version of an entry according to a metadata file or a record.
-private struct EntryVersion {
-  var sequence: UInt64?
-  var created: Timestamp
-
-  /// Sequence numbers decide, if both have one, because a clock may be wrong.
-  func isNewer(than other: EntryVersion) -> Bool {
-    guard let mine = sequence, let theirs = other.sequence else { return created > other.created }
-    return mine > theirs
-  }
-}
-
-extension MetadataDocument {
-  fileprivate var version: EntryVersion {
-    EntryVersion(sequence: sequence, created: entry.created)
-  }
-}
-
 // Placing whole entries: of several versions of one, the newest wins.
 extension Mender {
   /// The number of attempts to take the lock of another shard, which take about a tenth of a
   /// second.
   private static var lockAttempts: Int { 100 }
-
-  /// What stands in the place of an entry.
-  private enum Standing {
-    /// Nothing, or a damaged metadata file.
-    case nothing
-    /// The metadata file of the same entry, in any version.
-    case entry(MetadataDocument)
-    /// Something that is not overwritten: a metadata file of another key, store or newer format, or no file.
-    case others
-  }
-
-  private func standing(
-    for entry: StoredEntry, _ hash: KeyHash, _ entries: EntriesDirectory
-  ) throws(StoreError) -> Standing {
-    let path = Layout.keyPath(hash)
-    guard let directory = try tree.openKey(hash, at: path, in: entries.directory)
-    else { return .nothing }
-    let name = Layout.metadata(entry.variant)
-    let found = try guarded(path.bytes) { () throws(SystemError) in
-      try fileSystem.document(name, in: directory, hashSeed: store.hashSeed)
-    }
-    switch found {
-    case .success(let document):
-      let other = document.entry
-      return other.key == entry.key && other.variant == entry.variant ? .entry(document) : .others
-    case .failure(let error):
-      return error.isForeign ? .others : .nothing
-    case nil: return fileSystem.isMissing(name, in: directory.raw) ? .nothing : .others
-    }
-  }
-
-  /// Returns whether the place of an entry has that entry whole, in the same version or a newer one.
-  private func hasEntry(
-    _ document: MetadataDocument, _ hash: KeyHash, _ entries: EntriesDirectory
-  ) throws(StoreError) -> Bool {
-    // Files that a whole journal does not know are going to be removed.
-    let slot = catalog.slot(hash, document.entry.variant)
-    if journalDecides, slot == nil { return false }
-    let path = Layout.keyPath(hash)
-    guard case .entry(let other) = try standing(for: document.entry, hash, entries) else {
-      return false
-    }
-    // An entry that was placed may have got a lower number.
-    let isSame =
-      slot.flatMap { catalog.record(of: $0) }
-      .map { $0.isSame(as: document.entry) && $0.isSame(as: other.entry) } ?? false
-    guard isSame || !document.version.isNewer(than: other.version),
-      let directory = try tree.openKey(hash, at: path, in: entries.directory)
-    else { return false }
-    if other.body != nil { return true }
-    return try isWhole(other.entry, in: directory)
-  }
 
   enum Placement {
     case placed
@@ -97,11 +27,15 @@ extension Mender {
     _ name: PathName, of source: borrowing Descriptor, held: Int?, _ entries: EntriesDirectory,
     _ path: [UInt8]
   ) throws(StoreError) -> Placement {
-    guard let document = try readDocument(name, source, path) else { return .refused }
+    guard let document = try store.readDocument(name, source, path) else { return .refused }
     let hash = KeyHash(hashing: document.entry.key, seed: store.hashSeed)
     try checkIsElsewhere(name, of: source, document, hash, entries, path)
     let placement = try place(name, of: source, document, hash, held: held, entries, path)
-    if placement == .refused, try hasEntry(document, hash, entries) { return .copy }
+    if placement == .refused,
+      try store.hasEntry(document, hash, entries, journalDecides: journalDecides)
+    {
+      return .copy
+    }
     return placement
   }
 
@@ -159,8 +93,10 @@ extension Mender {
     let entry = document.entry
     let metadata = Layout.metadata(entry.variant)
     let slot = catalog.slot(hash, entry.variant)
-    let standing = try standing(for: entry, hash, entries)
-    if let slot, isNewer(document, than: slot, standing) {
+    let standing = try store.standing(for: entry, hash, entries)
+    if let slot,
+      store.isNewer(document, than: slot, standing, journalDecides: journalDecides)
+    {
       return try replace(slot, with: document, name, standing, of: source, hash, entries, path)
     }
     // An entry that only the journal has is newer than any file.
@@ -238,27 +174,13 @@ extension Mender {
     return record.isSame(as: document.entry) && !record.isSame(as: other.entry)
   }
 
-  /// Returns whether an entry elsewhere is a newer version than the one that the journal has.
-  private func isNewer(
-    _ document: MetadataDocument, than slot: Slot, _ standing: Standing
-  ) -> Bool {
-    guard let record = catalog.record(of: slot) else { return false }
-    var known = EntryVersion(sequence: record.sequence, created: record.head.created)
-    // A record that was made from a metadata file has a later number than that.
-    if case .entry(let other) = standing, record.isSame(as: other.entry) { known = other.version }
-    // A journal that was written anew from a part of the entries has given numbers a second time.
-    let created = document.entry.created
-    return document.version.isNewer(than: known)
-      && (created > known.created || created == known.created && !journalDecides)
-  }
-
   /// Puts a newer version in the place of an entry, or an entry in its place. Its record comes before its
   /// metadata file. After a kill, the version is still at its wrong place, too.
   ///
   /// The file keeps its number, so that a still newer version is known as such, unless the journal does
   /// not reach that far.
   private func replace(
-    _ old: Slot?, with document: MetadataDocument, _ name: PathName, _ standing: Standing,
+    _ old: Slot?, with document: MetadataDocument, _ name: PathName, _ standing: Store.Standing,
     of source: borrowing Descriptor, _ hash: KeyHash, _ entries: EntriesDirectory, _ path: [UInt8]
   ) throws(StoreError) -> Placement {
     switch standing {
@@ -284,7 +206,7 @@ extension Mender {
       try link(name, of: source, to: Layout.metadata(entry.variant), in: target, path)
     }
     try synchronize(target, hash, entries, path)
-    let found = try readForeign(target, path)
+    let found = try store.readForeign(target, path, cancellation)
     if let old, old.hasBodyFile, !found.hasUnknown, found.users[old.digest] == nil,
       try !hasBodyFile(old.digest, of: hash)
     {

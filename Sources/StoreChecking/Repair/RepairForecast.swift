@@ -42,6 +42,41 @@ struct RepairForecast {
     }
   }
 
+  /// Returns whether a safe repair would leave a whole entry in a foreign directory: one whose place has it, or
+  /// a newer version, beside something that may be the only copy.
+  func isLeft(
+    in directory: borrowing Descriptor, _ path: [UInt8], _ cancellation: Flag
+  ) throws(StoreError) -> Bool {
+    // Otherwise the tree decides.
+    guard catalog.isJournalWhole else { return false }
+    // A repair removes the directories that it has emptied.
+    var found = try store.readForeign(directory, path, cancellation, sparingDirectories: true)
+    let entries = catalog.entriesDirectory
+    var (hasOthers, hasCopies) = (found.hasUnknown, false)
+    for (variant, digest) in found.documents {
+      let name = Layout.metadata(variant)
+      guard let document = try store.readDocument(name, directory, path) else { continue }
+      let (entry, hash) = (
+        document.entry, KeyHash(hashing: document.entry.key, seed: store.hashSeed)
+      )
+      let isWhole = document.body == nil ? try store.isWhole(entry, in: directory, path) : true
+      if try store.hasEntry(document, hash, entries, journalDecides: true) {
+        hasCopies = hasCopies || isWhole
+      } else if !isWhole {
+        hasOthers = true
+        continue
+      } else if let slot = catalog.slot(hash, entry.variant),
+        slot.isUnsettled || slot.digest != entry.digest || slot.length != entry.length,
+        try !store.isNewer(
+          document, than: slot, store.standing(for: entry, hash, entries), journalDecides: true)
+      {
+        return true
+      }
+      found.bodies.remove(digest)
+    }
+    return hasCopies && (hasOthers || !found.bodies.isEmpty)
+  }
+
   /// Returns whether a repair would restore an entry.
   ///
   /// - Parameter withUnreadable: Whether a body that cannot be read now counts as the right one.

@@ -3,8 +3,9 @@ import CacheFormat
 import CacheStore
 import CacheSystem
 import SimulatedFiles
-import StoreChecking
 import Testing
+
+@testable import StoreChecking
 
 @Suite struct RepairForecastTests {
   @Test func `a body that others share, but that cannot be read now, is not forecast as lost`()
@@ -111,6 +112,31 @@ import Testing
     #expect(forecast.kinds == repaired.kinds)
     #expect(forecast.report.lostEntries == repaired.report.lostEntries)
     #expect(try sandbox.kept(model).count == model.all.count - repaired.report.lostEntries)
+  }
+
+  /// What is in a foreign directory.
+  enum Foreign: CaseIterable { case olderAlone, olderBesideOthers, onlyCopyBesideOthers }
+
+  @Test(arguments: Foreign.allCases, RepairLevel.allCases)
+  func `a forecast knows whether a repair leaves an entry in a foreign directory`(
+    _ content: Foreign, _ level: RepairLevel
+  ) throws {
+    let sandbox = CheckSandbox()
+    _ = try sandbox.fillModel()
+    let directory = try sandbox.directory(of: "single2")
+    switch content {
+    case .onlyCopyBesideOthers: try sandbox.move(directory, to: "entries/x")
+    case .olderAlone, .olderBesideOthers:
+      try sandbox.copyDirectory(directory, to: "entries/x")
+      try sandbox.fill { try $0.put([1, 2, 3], for: "single2") }
+    }
+    if content != .olderAlone { try sandbox.write("entries/x/letter.txt", [1]) }
+    let forecast = try sandbox.forecast(.deep, level)
+    let misplaced = try #require(forecast.findings.first { $0.kind == .entryMisplaced })
+    let repaired = try sandbox.repair(level)
+    let isLeft = repaired.unrepaired.contains { $0.kind == .entryMisplaced }
+    #expect(misplaced.isException == isLeft)
+    #expect(isLeft == (content == .olderBesideOthers && level == .safe))
   }
 
   @Test func `what is damaged but not lost is not counted, and a forecast changes nothing`() throws

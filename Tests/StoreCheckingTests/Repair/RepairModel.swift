@@ -66,12 +66,13 @@ extension CheckSandbox {
 
   /// Checks, and finds out what a repair would lose.
   func forecast(
-    _ depth: CheckDepth, fileSystem: any FileSystem = RealFileSystem()
+    _ depth: CheckDepth, _ level: RepairLevel = .all,
+    fileSystem: any FileSystem = RealFileSystem()
   ) throws -> Checked {
     let listener = Listener()
     var options = CheckOptions(depth: depth, jobs: 1)
     options.fileSystem = fileSystem
-    options.forecast = .all
+    options.forecast = level
     let report = try StoreChecker(at: root, options: options).run(listener)
     return Checked(report: report, findings: listener.findings, progress: listener.progress)
   }

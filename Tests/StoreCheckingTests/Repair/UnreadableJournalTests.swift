@@ -238,7 +238,7 @@ import Testing
     let listener = Listener()
     _ = try StoreChecker(at: sandbox.root, options: options).run(listener)
     #expect(listener.findings.map(\.kind) == [.entryMissing])
-    #expect(listener.findings.map(\.isRestorable) == [true])
+    #expect(listener.findings.map(\.isException) == [true])
     let repaired = try sandbox.repair(.safe, .quick)
     #expect(repaired.unrepaired == [] && repaired.report.lostEntries == 0)
     #expect(try sandbox.check(.deep).findings == [])
