@@ -100,7 +100,7 @@ package final class Journal: Sendable {
         return true
       }
     }
-    return Self.withoutForeign(numbers.sorted(), isSegment: isSegment)
+    return Self.withoutForeign(numbers.sorted()) { isSegment($0) == true }
   }
 
   /// Returns the numbers without those far beyond the others, if none of these is of a segment.
@@ -117,12 +117,17 @@ package final class Journal: Sendable {
     return Array(kept)
   }
 
-  private func isSegment(_ number: UInt32) -> Bool {
+  /// Returns whether a file is a segment of this store; `nil` if the system cannot tell now.
+  private func isSegment(_ number: UInt32, isAgain: Bool = false) -> Bool? {
     do throws(StoreError) {
       _ = try open(number)
       return true
     } catch {
-      return error.code == .newerFormat
+      if error.code == .newerFormat { return true }
+      let cause = SystemError(error.errno)
+      // A device may fail once.
+      if cause == .inputOutput, !isAgain { return isSegment(number, isAgain: true) }
+      return cause.mayPass ? nil : false
     }
   }
 
@@ -305,8 +310,8 @@ package final class Journal: Sendable {
     }
   }
 
-  /// Removes the segments before a number. What has such a name and is none goes to the quarantine: it may be
-  /// somebody's, or have records behind a damaged header.
+  /// Removes the segments before a number. What has such a name and is none, or cannot be read, goes to the
+  /// quarantine: it may be somebody's, or have records.
   ///
   /// - Returns: whether they are gone.
   func removeSegments(before first: UInt32) throws(StoreError) -> Bool {
@@ -314,22 +319,16 @@ package final class Journal: Sendable {
     for number in try numbers() where number < first {
       do throws(SystemError) {
         let name = Layout.segment(number)
-        if isForeign(number) {
+        switch isSegment(number) {
+        case true?: try files.removeFile(name, in: place.journal.raw)
+        case false?:
           try StrayQuarantine(files, clock).move(
             name, in: place.journal.raw, of: Layout.journal.bytes, to: place.quarantine)
-        } else {
-          try files.removeFile(name, in: place.journal.raw)
+        case nil: areGone = false
         }
       } catch { areGone = areGone && error == .notFound }
     }
     return areGone
-  }
-
-  private func isForeign(_ number: UInt32) -> Bool {
-    do throws(StoreError) {
-      _ = try open(number)
-      return false
-    } catch { return error.code == .damaged || SystemError(error.errno).isWrongKind }
   }
 
   // MARK: The closing mark

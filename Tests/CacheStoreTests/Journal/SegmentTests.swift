@@ -89,6 +89,21 @@ import Testing
     store.close()
   }
 
+  @Test func `a segment that cannot be opened is not deleted`() throws {
+    let folder = try Self.store(segments: 2)
+    let bytes = folder.bytes("00000001.log")
+    let files = FaultyFiles()
+    files.faults.set { call in
+      call.kind == .open && call.name == "00000001.log" ? SystemError(EIO) : nil
+    }
+    let store = try folder.open(Options(fileSystem: files))
+    store.waitUntilIdle()
+    store.close()
+    #expect(!folder.segments.contains("00000001.log"))
+    #expect(folder.quarantined("00000001.log") == bytes)
+    try Self.checkHealing(folder, count: 20, "unreadable")
+  }
+
   @Test(arguments: 0..<3)
   func `a deleted segment costs no entry`(which: Int) throws {
     let folder = try Self.store(segments: 3)
