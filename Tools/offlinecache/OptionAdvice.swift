@@ -43,6 +43,8 @@ enum OptionAdvice {
 
   private static func option(_ error: StoreError) -> String? {
     if error.code == .pinQuotaExceeded { return "'offlinecache limit --pinned-bytes'" }
+    // The limit of open files is the system's.
+    guard error.code != .inputOutput else { return nil }
     return error.remedy.contains("limit") ? "'offlinecache limit'" : nil
   }
 }
