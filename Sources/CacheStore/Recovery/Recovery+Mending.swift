@@ -25,9 +25,10 @@ extension Recovery {
   /// bytes. Called before a journal that is not whole is written anew: an entry without files that shares
   /// the body of another key gets a body file of its own.
   ///
+  /// - Parameter isForecast: whether nothing is written.
   /// - Returns: false if an entry could be made again from its record. A new journal would no longer show
   ///   that it may have been removed.
-  package func separateMissing() throws(StoreError) -> Bool {
+  package func separateMissing(isForecast: Bool = false) throws(StoreError) -> Bool {
     var cursor = SlotCursor()
     while let located = cursor.next(in: catalog) {
       for place in located where !place.slot.isUnsettled {
@@ -36,7 +37,7 @@ extension Recovery {
         guard slot.hasBodyFile, catalog.sharesFile(slot) else { continue }
         let metadata = Layout.metadataPath(slot.keyHash, slot.variant)
         if isAbsent(place) {
-          _ = try recordAgain(slot, ownsBody: true)
+          if !isForecast { _ = try recordAgain(slot, ownsBody: true) }
         } else if mayBeRemoved(slot),
           fileSystem.isMissing(metadata, in: place.entries.directory.raw)
         {

@@ -7,14 +7,17 @@ extension CheckRun {
   func checkLog(_ store: CheckedStore) {
     guard let catalog = store.catalog else { return }
     var count = 0
+    lazy var isException = options.forecast == .safe && mustStay(store)
     let isDeep = options.depth == .deep
     catalog.forEachLogged(isDeep: isDeep) { slot, key, body in
       count += 1
       if cancellation.isSet { return }
       // A repair reports them at its end.
       if mender == nil, catalog.isLost(slot) {
-        return tell(
-          Suspicion(doubtful: slot).finding(lostEntries: options.forecast == nil ? 0 : 1))
+        var finding = Suspicion(doubtful: slot).finding()
+        finding.isException = isException
+        finding.lostEntries = options.forecast == nil || isException ? 0 : 1
+        return tell(finding)
       }
       if body == .intact { return }
       var suspicion = Suspicion(
@@ -36,6 +39,12 @@ extension CheckRun {
       report.unsettled = count
       report.entries += count
     }
+  }
+
+  /// Returns whether a safe repair would not write the journal anew, and so leave doubtful entries.
+  private func mustStay(_ store: CheckedStore) -> Bool {
+    let canBegin = try? store.engine?.recovery.separateMissing(isForecast: true)
+    return pass.hasFailed.isSet || canBegin != true
   }
 
   /// Reports the doubtful entries that a repair has not given up, because it could not write the journal

@@ -71,6 +71,10 @@ extension LostRecordsTests {
     try sandbox.flip("journal/\(name)", at: records[records.count - 3].lowerBound + 20)
     try sandbox.removeTree(try sandbox.directory(of: "gone"))
     let found = try sandbox.check().kinds
+    let forecast = try sandbox.forecast(.deep, .safe)
+    let doubtful = forecast.findings.filter { $0.kind == .entryDoubtful }
+    #expect(doubtful.count == 3 && doubtful.allSatisfy(\.isException))
+    #expect(forecast.report.lostEntries == 0)
     let repaired = try sandbox.repair(.safe)
     #expect(repaired.kinds == found)
     #expect(repaired.report.lostEntries == 0)
