@@ -49,10 +49,10 @@ struct Mender: Sendable {
     store.recovery.removeFiles(ofSessions: dead)
     // Before anything is removed as never promised, and before an entry is placed: its record takes a number
     // that proves a loss.
-    if !pass.memory.hasSearched.isSet, (try? store.recovery.findLostRecords()) != nil {
-      pass.memory.hasSearched.set()
-    }
-    isSearched = pass.memory.hasSearched.isSet
+    isSearched =
+      pass.memory.hasSearched.isSet || (try? store.recovery.findLostRecords()) != nil
+    // On a full disk, only this process knows what was found.
+    if isSearched, store.catalog.isJournalWhole { pass.memory.hasSearched.set() }
     if !isSearched { pass.hasFailed.set() }
     wasWhole = store.catalog.isJournalWhole
   }
