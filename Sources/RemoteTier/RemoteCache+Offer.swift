@@ -86,7 +86,8 @@ extension RemoteCache {
         left[index] = nil
       } catch {
         let isAway = [.open, .unreachable].contains(error)
-        left[index] = isAgain && !isAway ? now + Self.unemptiedPause : .min
+        let pause = isAway ? 0 : Self.unemptiedPause
+        left[index] = isAgain ? now + pause : .min
         failure = failure ?? error
       }
     }

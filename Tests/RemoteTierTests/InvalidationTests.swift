@@ -165,14 +165,16 @@ struct InvalidationTests {
     #expect(machine.tier.statistics.offersDropped == dropped)
   }
 
-  @Test("what was tried last is tried again last")
-  func inTurn() async throws {
+  @Test(
+    "what was tried last is tried again last",
+    arguments: [.status(507), .failure(.connectionLost)] as [MemoryServer.Fault])
+  func inTurn(fault: MemoryServer.Fault) async throws {
     let server = MemoryServer()
     let machine = try Machine(server) { $0.uploads = 1 }
     for key in keys { await machine.offer(key, [1]) }
     let paths = Set(keys.map { "/team/" + ObjectName.document(of: $0, in: "default").path })
     server.setFault {
-      $0.method.rawValue == "PUT" && paths.contains($0.url.target) ? .status(507) : nil
+      $0.method.rawValue == "PUT" && paths.contains($0.url.target) ? fault : nil
     }
     for key in keys { machine.tier.invalidate(key) }
     await machine.tier.drain()
