@@ -177,7 +177,8 @@ package final class AccessLog: ProxyObserver {
     let descriptor = unsafe CLibrary.open(path, flags, 0o640)
     guard descriptor >= 0 else {
       let error = SystemError(errno)
-      let words = error == SystemError(ENXIO) ? "nobody reads this pipe" : error.description
+      let isUnread = error == SystemError(ENXIO)
+      let words = isUnread ? "it is a pipe that nobody reads, or a socket" : error.description
       throw ProxyError(.log, subject: path, detail: words)
     }
     // Writing waits for room, as if it had been opened without O_NONBLOCK.
